@@ -1,0 +1,160 @@
+"""The answer: where each replica goes, and why the refused gangs must wait."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Stage = Literal["quota", "class", "capacity", "topology", "packing"]
+"""What binds first, from cheap to dear: the queue; no node passes selectors, taints and readiness; not enough in
+sum; no single domain of the required level; enough in sum but not in pieces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelFit:
+    """How much of a gang the best domain of a level can hold.
+
+    Attributes:
+        level: The level: a topology key, ``node``, or ``cluster`` for everything.
+        domain: The best domain, its values joined by ``/``; empty for ``cluster``.
+        have: Replicas of each role that fit there, by role name, the roles taken together.
+        need: Replicas of each role that must still start, by role name.
+        limited_by: The resource that runs out first there; None if all fit.
+    """
+
+    level: str
+    domain: str
+    have: Mapping[str, int]
+    need: Mapping[str, int]
+    limited_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exclusion:
+    """How many nodes a rule keeps a role away from.
+
+    Attributes:
+        role: The role.
+        rule: Code of the rule, the first that the node fails.
+        nodes: How many nodes.
+    """
+
+    role: str
+    rule: str
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds room that the gang lacks.
+
+    Attributes:
+        name: A gang, or the name of another pod.
+        resource: The resource that the gang lacks.
+        amount: How much of it is held in the domain in question.
+        reserved: Whether it is only reserved so far.
+    """
+
+    name: str
+    resource: str
+    amount: str
+    reserved: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change that was tried and admits the gang; the next smaller one was tried and does not.
+
+    Attributes:
+        kind: ``replicas`` (fewer replicas of a role), ``level`` (relax the required level), ``limit`` (raise a
+            queue's limit), ``wait`` (until a gang has ended).
+        role: With ``replicas``: the role.
+        to: With ``replicas`` the count, with ``level`` the level (``cluster``: none), with ``limit`` the limit.
+        queue: With ``limit``: the queue.
+        resource: With ``limit``: the resource.
+        gang: With ``wait``: the gang.
+        text: The change as a short sentence without full stop.
+    """
+
+    kind: Literal["replicas", "level", "limit", "wait"]
+    role: str | None = None
+    to: str | None = None
+    queue: str | None = None
+    resource: str | None = None
+    gang: str | None = None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """Why a gang was not placed, and what would change that.
+
+    Attributes:
+        stage: What binds first.
+        rule: Stable code of the rule that binds, a row of ``docs/rules.md``.
+        message: The reason as one sentence, with its numbers.
+        position: Place among the refused gangs in queue order, from 1.
+        resource: The resource that is short; ``pods`` counts replicas. None where no number applies.
+        needs: How much of it all replicas that must still start need together.
+        has: How much of it there is, where ``at`` says.
+        at: The domain (values joined by ``/``), the queue or empty for the whole cluster.
+        proven: Whether it is proven that the gang cannot be placed; False only where the budget cut the search.
+        impossible: Whether the gang would not fit even if nothing ran.
+        levels: The best domain of each level from fine to coarse, up to the whole cluster.
+        exclusions: Nodes that rules keep away from roles, by role, then rule.
+        holders: Who holds the room that is short, the largest first.
+        changes: Changes that were tried and admit the gang.
+    """
+
+    stage: Stage
+    rule: str
+    message: str
+    position: int
+    resource: str | None = None
+    needs: str | None = None
+    has: str | None = None
+    at: str | None = None
+    proven: bool = True
+    impossible: bool = False
+    levels: tuple[LevelFit, ...] = ()
+    exclusions: tuple[Exclusion, ...] = ()
+    holders: tuple[Holder, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What a solve did.
+
+    Attributes:
+        nodes: Nodes in the snapshot.
+        gangs: Waiting gangs that were considered.
+        trials: Domains in which a placement was tried.
+        cells: Work of the exact search, in table cells.
+        stopped_by: ``deadline`` if it cut the search, else None.
+    """
+
+    nodes: int = 0
+    gangs: int = 0
+    trials: int = 0
+    cells: int = 0
+    stopped_by: Literal["deadline"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The answer to a snapshot: every waiting gang is either placed whole or refused with a reason.
+
+    Attributes:
+        version: Version of the document format.
+        placements: Gang → role → nodes: one node for each replica that must still start, by ascending index.
+        rejections: Gang → why it was refused.
+        traffic: Placed gang → cost of its traffic: for each pair of replicas that talk, weight times the number
+            of topology levels (``node`` included) that part them, running replicas included.
+        stats: What the solve did.
+    """
+
+    version: Literal[1] = 1
+    placements: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    rejections: Mapping[str, Rejection] = field(default_factory=dict)
+    traffic: Mapping[str, int] = field(default_factory=dict)
+    stats: Stats = field(default_factory=Stats)
