@@ -10,14 +10,13 @@
 ('n1', 'n1', 'n1', 'n1')
 
 This module only lists the public names. They are loaded on first use, so that ``import gangplan`` costs
-next to nothing.
+next to nothing and needs none of the extras.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gangplan.documents import dump, load
+    from gangplan.documents import dump
     from gangplan.errors import (
         CheckFailed,
         ClusterError,
@@ -56,4 +55,73 @@ if TYPE_CHECKING:
         Toleration,
         Traffic,
     )
-    from gangplan.solver import check, explain, solve, traffic
+    from gangplan.solver import check, load, solve, traffic
+
+_HOMES = {
+    "documents": ("dump",),
+    "errors": (
+        "CheckFailed",
+        "ClusterError",
+        "ConfigError",
+        "Conflict",
+        "Forbidden",
+        "GangplanError",
+        "InvalidInput",
+        "InvalidQuantity",
+        "JobCanceled",
+        "JobError",
+        "JobFailed",
+        "JobTimedOut",
+        "NotFound",
+        "NotInstalled",
+        "Problem",
+        "SolverError",
+        "StoreError",
+        "Unreachable",
+        "Violation",
+    ),
+    "options": ("SolveOptions",),
+    "plan": ("Change", "Exclusion", "Holder", "LevelFit", "Plan", "Rejection", "Stats"),
+    "snapshot": (
+        "Container",
+        "Expression",
+        "Gang",
+        "Node",
+        "NodeSelectorTerm",
+        "Pod",
+        "Queue",
+        "Role",
+        "Running",
+        "Snapshot",
+        "Taint",
+        "Toleration",
+        "Traffic",
+    ),
+    "solver": ("check", "load", "solve", "traffic"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [  # noqa: PLE0604 - type checkers read the imports above; a test compares the two
+    *sorted(_HOME),
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module when it is first asked for (PEP 562)."""
+    from importlib import import_module
+
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("gangplan")
+    elif name in _HOME:
+        value = getattr(import_module(f"gangplan.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'gangplan' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

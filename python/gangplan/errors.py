@@ -24,10 +24,11 @@ A gang that does not fit is not an error: it is a :class:`gangplan.Rejection` in
 Ctrl-C stays :class:`KeyboardInterrupt`. Causes are chained.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
     """One thing that is wrong with an input.
 
     Attributes:
@@ -44,7 +45,8 @@ class Problem(NamedTuple):
         return f"{self.path}: {self.message}"
 
 
-class Violation(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Violation:
     """One rule that a plan breaks.
 
     Attributes:

@@ -1,0 +1,125 @@
+"""Settings: one frozen tree. A flag wins over the environment, that over the file, that over the default."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from gangplan.errors import ConfigError
+
+PREFIX = "GANGPLAN_"
+
+
+def _default_home() -> Path:
+    return Path.cwd() / ".gangplan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What can be set, each by ``GANGPLAN_<NAME>`` or by ``<name>`` in ``gangplan.toml``.
+
+    Attributes:
+        home: Folder of the local cluster: store, job logs, volume. Default: ``.gangplan`` in the working folder,
+            so that two projects do not see each other.
+        reservation_ttl_s: Seconds that an admitted gang may hold capacity before it runs. Default 600: longer than
+            pulling a large image, short enough that a crashed launch is not felt for long.
+        record_ttl_s: Seconds that the record of a finished gang is kept. Default 86400: a day, so that yesterday's
+            failure can still be read.
+        poll_s: Seconds between two looks at a waiting gang. Default 0.5: a cycle takes milliseconds.
+        forkserver: Whether replicas are forked after one import of TensorFlow. Default true: four processes are up
+            in a third of the time; false starts each one by itself.
+    """
+
+    home: Path = field(default_factory=_default_home)
+    reservation_ttl_s: float = 600.0
+    record_ttl_s: float = 86_400.0
+    poll_s: float = 0.5
+    forkserver: bool = True
+
+    @property
+    def store(self) -> Path:
+        """File of the gang records."""
+        return self.home / "store.sqlite"
+
+    @property
+    def jobs(self) -> Path:
+        """Folder of the jobs' logs and states."""
+        return self.home / "jobs"
+
+    @property
+    def volume(self) -> Path:
+        """Folder that stands for the shared volume: data, checkpoints, models."""
+        return self.home / "volume"
+
+
+def settings(*, environment: Mapping[str, str] | None = None, **flags: Any) -> Settings:
+    """Collect the settings.
+
+    Args:
+        environment: The environment; None: that of this process.
+        **flags: Values given on the command line; None means not given.
+
+    Raises:
+        ConfigError: Unknown names or values of the wrong type; all of them are named with their origin.
+    """
+    environment = os.environ if environment is None else environment
+    types = get_type_hints(Settings)
+    known = {item.name: types[item.name] for item in fields(Settings)}
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+
+    def take(name: str, raw: Any, origin: str) -> None:
+        try:
+            values[name] = _parse(raw, known[name])
+        except ValueError as error:
+            problems.append(f"{origin}: {error}")
+
+    file = Path(environment.get(f"{PREFIX}CONFIG", "gangplan.toml"))
+    for name, raw in _read(file, required=f"{PREFIX}CONFIG" in environment).items():
+        if name in known:
+            take(name, raw, f"{file}: {name}")
+        else:
+            problems.append(f"{file}: unknown setting {name}; known are {', '.join(known)}")
+    for name in known:
+        if (raw := environment.get(PREFIX + name.upper())) is not None:
+            take(name, raw, PREFIX + name.upper())
+    for name, raw in flags.items():
+        if raw is not None:
+            take(name, raw, f"--{name.replace('_', '-')}")
+    if problems:
+        raise ConfigError("\n".join(problems))
+    chosen = Settings(**values)
+    return Settings(**{**values, "home": chosen.home.expanduser().absolute()})
+
+
+def _read(file: Path, *, required: bool) -> dict[str, Any]:
+    try:
+        with file.open("rb") as handle:
+            return tomllib.load(handle)
+    except FileNotFoundError as error:
+        if required:
+            raise ConfigError(f"{PREFIX}CONFIG names {file}, which does not exist") from error
+        return {}
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: {error}") from error
+
+
+def _parse(raw: Any, kind: type) -> Any:
+    if kind is bool:
+        words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+        if (word := str(raw).lower()) not in words:
+            raise ValueError(f"must be true or false, not {raw!r}")
+        return words[word]
+    if kind is float:
+        try:
+            number = float(raw)
+        except (TypeError, ValueError):
+            raise ValueError(f"must be a number of seconds, not {raw!r}") from None
+        if not 0 < number < float("inf"):
+            raise ValueError(f"must be more than 0 seconds, not {raw!r}")
+        return number
+    if not str(raw):
+        raise ValueError("must not be empty")
+    return kind(raw)

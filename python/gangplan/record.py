@@ -1,0 +1,165 @@
+"""GangRecord: the one record of a gang, from the moment it is asked for until it is forgotten.
+
+It is queue entry, reservation and explanation in one: a row of the local store, the ``Gang`` resource in a cluster.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gangplan.plan import Rejection
+from gangplan.snapshot import Gang
+
+Phase = Literal["Pending", "Impossible", "Suspended", "Reserved", "Binding", "Bound", "Finished"]
+Outcome = Literal["Succeeded", "Failed", "Canceled", "TimedOut"]
+
+TRANSITIONS: Mapping[Phase, frozenset[Phase]] = {
+    "Pending": frozenset({"Reserved", "Impossible", "Suspended", "Finished"}),
+    "Impossible": frozenset({"Pending", "Suspended", "Finished"}),
+    "Suspended": frozenset({"Pending", "Finished"}),
+    "Reserved": frozenset({"Binding", "Bound", "Pending", "Finished"}),
+    "Binding": frozenset({"Bound", "Pending", "Finished"}),
+    "Bound": frozenset({"Pending", "Finished"}),
+    "Finished": frozenset(),
+}
+"""Where a gang may go from each phase. Impossible means: it would not fit even if nothing ran."""
+
+HOLDING: frozenset[Phase] = frozenset({"Reserved", "Binding", "Bound"})
+"""Phases in which a gang holds capacity."""
+
+WAITING: frozenset[Phase] = frozenset({"Pending", "Impossible"})
+"""Phases in which a gang waits for capacity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """Capacity booked for an admitted gang.
+
+    Attributes:
+        placement: Role → nodes, one node for each replica by index.
+        expires_at: Seconds since 1970 after which it is void unless the gang is bound; None once it is.
+    """
+
+    placement: Mapping[str, tuple[str, ...]]
+    expires_at: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """The process that answers for a gang; when it is gone, the gang is ended or goes back.
+
+    Attributes:
+        pid: Its process id.
+        started: Its start time in clock ticks since boot, which tells a reused id from the process itself.
+    """
+
+    pid: int
+    started: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One step in the life of a gang.
+
+    Attributes:
+        at: Seconds since 1970.
+        phase: The phase that it entered.
+        reason: Why, in a sentence; may be empty.
+    """
+
+    at: float
+    phase: Phase
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangRecord:
+    """A gang and where it stands.
+
+    Attributes:
+        gang: What was asked for; its name is the record's key.
+        uid: Tells this record from an earlier one of the same name.
+        run_id: Id of the run that it belongs to; its processes carry it.
+        phase: Where it stands.
+        version: Grows with each write; a write names the version that it read, and fails if that is not the last.
+        reason: Why it stands there, in a sentence.
+        position: Place in the queue, from 1, while it waits.
+        reservation: Its capacity, while it holds any.
+        rejection: Why the last cycle did not admit it, while it waits.
+        outcome: How it ended, once it is Finished.
+        owner: The process that answers for it; None: no one has to be there.
+        history: The phases that it went through, oldest first.
+    """
+
+    gang: Gang
+    uid: str
+    run_id: str
+    phase: Phase = "Pending"
+    version: int = 0
+    reason: str = ""
+    position: int | None = None
+    reservation: Reservation | None = None
+    rejection: Rejection | None = None
+    outcome: Outcome | None = None
+    owner: Owner | None = None
+    history: tuple[Event, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the gang."""
+        return self.gang.name
+
+    @property
+    def finished_at(self) -> float | None:
+        """Seconds since 1970 at which it ended; None if it has not."""
+        return self.history[-1].at if self.phase == "Finished" and self.history else None
+
+
+def new(gang: Gang, *, uid: str, run_id: str, now: float, owner: Owner | None = None) -> GangRecord:
+    """Make the record of a gang that was just asked for."""
+    return GangRecord(
+        gang=gang, uid=uid, run_id=run_id, owner=owner, history=(Event(at=now, phase="Pending", reason="asked for"),)
+    )
+
+
+def enter(
+    record: GangRecord,
+    phase: Phase,
+    *,
+    now: float,
+    reason: str,
+    reservation: Reservation | None = None,
+    rejection: Rejection | None = None,
+    outcome: Outcome | None = None,
+    owner: Owner | None = None,
+) -> GangRecord:
+    """Move a record to another phase; what the new phase does not hold is dropped.
+
+    Args:
+        record: The record; it stays as it is.
+        phase: The phase to enter.
+        now: Seconds since 1970.
+        reason: Why, in a sentence.
+        reservation: With a phase that holds capacity: what it holds.
+        rejection: With a phase that waits: why.
+        outcome: With Finished: how it ended.
+        owner: The process that answers for it from now on.
+
+    Raises:
+        ValueError: The step is not in :data:`TRANSITIONS`: a bug of the caller.
+    """
+    if phase not in TRANSITIONS[record.phase]:
+        raise ValueError(f"gang {record.name} cannot go from {record.phase} to {phase}")
+    if (reservation is None) == (phase in HOLDING) or (outcome is None) == (phase == "Finished"):
+        raise ValueError(f"gang {record.name}: {phase} with reservation {reservation} and outcome {outcome}")
+    return replace(
+        record,
+        phase=phase,
+        reason=reason,
+        position=None,
+        reservation=reservation,
+        rejection=rejection,
+        outcome=outcome,
+        owner=owner,
+        history=(*record.history, Event(at=now, phase=phase, reason=reason)),
+    )
