@@ -1,0 +1,1 @@
+"""Training programs that run in the replicas of a job; the only place with TensorFlow at work."""
