@@ -1,0 +1,16 @@
+//! What Python sees of the solver: bytes in, bytes out. No rule and no type of the solver is repeated here.
+
+mod documents;
+mod entry;
+mod error;
+
+use pyo3::prelude::*;
+
+/// The placement solver; `gangplan.solver` is its only user.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::documents::{
+        format_quantity, parse_quantity, roundtrip, rules, schema, validate, version,
+    };
+}

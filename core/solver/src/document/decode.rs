@@ -1,0 +1,132 @@
+//! Bytes ↔ documents.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::schema::schema_of;
+use super::structure::{Fault, faults, repair};
+use super::validate::{self, Findings};
+use super::{Plan, Snapshot, SolveOptions, scan::scan};
+use crate::error::{Error, Problem, ProblemCode, natural_order};
+
+/// A kind of document that crosses the border.
+pub trait Document: DeserializeOwned + Serialize + JsonSchema {
+    /// Its name in messages: `snapshot`, `options`, `plan`.
+    const KIND: &'static str;
+
+    /// Reports what the form alone cannot show: names that refer to nothing, quantities out of range, …
+    #[doc(hidden)]
+    fn judge(&self, findings: &mut Findings);
+}
+
+impl Document for Snapshot {
+    const KIND: &'static str = "snapshot";
+
+    fn judge(&self, findings: &mut Findings) {
+        validate::snapshot(self, findings);
+    }
+}
+
+impl Document for SolveOptions {
+    const KIND: &'static str = "options";
+
+    fn judge(&self, findings: &mut Findings) {
+        validate::options(self, findings);
+    }
+}
+
+impl Document for Plan {
+    const KIND: &'static str = "plan";
+
+    fn judge(&self, _: &mut Findings) {
+        // What a plan may say depends on its snapshot: `check` judges that.
+    }
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// [`Error::Invalid`] with all problems, ordered by path.
+pub fn decode<T: Document>(bytes: &[u8]) -> Result<T, Error> {
+    let schema = schema_of::<T>();
+    let mut found = match (serde_json::from_slice::<T>(bytes), scan(bytes, &schema)) {
+        (Ok(document), Ok(scanned)) if scanned.is_empty() => {
+            let mut findings = Findings::default();
+            document.judge(&mut findings);
+            if findings.problems.is_empty() {
+                return Ok(document);
+            }
+            findings.problems
+        }
+        (Ok(_) | Err(_), Ok(scanned)) => search_problems::<T>(bytes, &schema, scanned),
+        (_, Err(error)) => vec![malformed(&error)],
+    };
+    found.sort_by(|a, b| natural_order(&a.path, &b.path).then_with(|| a.code.cmp(&b.code)));
+    found.dedup();
+    Err(Error::Invalid { document: T::KIND, problems: found })
+}
+
+/// All problems of a document, ordered by path; empty if it is sound.
+pub fn problems<T: Document>(bytes: &[u8]) -> Vec<Problem> {
+    match decode::<T>(bytes) {
+        Err(Error::Invalid { problems, .. }) => problems,
+        Ok(_) | Err(Error::Interrupted) => Vec::new(),
+    }
+}
+
+/// Writes a document: fields in the order of the format, maps by key.
+pub fn encode<T: Serialize>(document: &T) -> Vec<u8> {
+    serde_json::to_vec(document).expect("documents hold texts, numbers, lists and maps by text only")
+}
+
+/// The JSON schema of a document as text.
+pub fn schema<T: Document>() -> String {
+    schema_of::<T>().to_string()
+}
+
+/// The slow way, for a document that does not decode: problems of form, then what can be said of the rest.
+fn search_problems<T: Document>(bytes: &[u8], schema: &Value, mut found: Vec<Problem>) -> Vec<Problem> {
+    let mut value: Value = match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(error) => return vec![malformed(&error)],
+    };
+    let faults = faults(schema, &value);
+    repair(schema, &mut value, &faults);
+    // A number that is no number of ours may also stand where none belongs: one problem a place is enough.
+    found.retain(|problem| !faults.iter().any(|fault| fault.problem.path == problem.path));
+    let mut findings = Findings::default();
+    if let Ok(document) = serde_json::from_value::<T>(value) {
+        document.judge(&mut findings);
+    }
+    // What was repaired is not judged, and a name that was repaired may be the one that others mean.
+    let names_are_whole = !faults.iter().any(Fault::touches_names);
+    findings.problems.retain(|problem| {
+        let repaired = faults.iter().any(|fault| lies_in(&problem.path, &fault.problem.path));
+        !repaired && (names_are_whole || problem.code != ProblemCode::UnknownName)
+    });
+    found.extend(faults.into_iter().map(|fault| fault.problem));
+    found.extend(findings.problems);
+    if found.is_empty() {
+        let error = serde_json::from_slice::<T>(bytes).err();
+        found.push(Problem {
+            path: "$".to_owned(),
+            code: ProblemCode::BadValue,
+            message: error.map_or_else(|| "cannot be read".to_owned(), |error| error.to_string()),
+        });
+    }
+    found
+}
+
+fn malformed(error: &serde_json::Error) -> Problem {
+    Problem {
+        path: "$".to_owned(),
+        code: ProblemCode::MalformedJson,
+        message: format!("is not JSON: {error}"),
+    }
+}
+
+fn lies_in(path: &str, outer: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}

@@ -1,0 +1,48 @@
+//! What crosses the border: documents with names and quantity strings, in JSON.
+//!
+//! Each mirrors a dataclass of the Python package field by field; a test there compares the two schemas.
+//! [`decode`] reads a document or returns *all* its problems, each with its path.
+
+mod affinity;
+mod decode;
+mod gang;
+mod node;
+mod options;
+mod path;
+mod plan;
+mod pod;
+mod quantity;
+mod queue;
+mod rule;
+mod running;
+mod scan;
+mod schema;
+mod snapshot;
+mod structure;
+mod validate;
+mod version;
+
+pub use affinity::{
+    Expression, ExpressionOperator, NodeSelectorTerm, Toleration, TolerationEffect, TolerationOperator,
+};
+pub use decode::{Document, decode, encode, problems, schema};
+pub use gang::{Gang, Role, Traffic};
+pub use node::{Node, Taint, TaintEffect};
+pub use options::SolveOptions;
+pub use plan::{
+    Change, ChangeKind, Exclusion, Holder, LevelFit, Placements, Plan, Rejection, Stage, Stats, StoppedBy,
+};
+pub use pod::{Container, Pod};
+pub use quantity::{QuantityError, Rounding, format_quantity, parse_quantity};
+pub use queue::Queue;
+pub use rule::Rule;
+pub use running::Running;
+pub use snapshot::Snapshot;
+pub use version::Version;
+
+pub(crate) use path::Path;
+
+/// The default of fields that are true unless said otherwise.
+fn yes() -> bool {
+    true
+}

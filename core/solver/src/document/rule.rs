@@ -1,0 +1,86 @@
+//! Rule: the stable codes under which a gang is refused or a plan is judged; `docs/rules.md` has a row for each.
+
+/// A rule that binds a gang, or that a plan breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// The queue, or one above it, admits nothing new.
+    QueueClosed,
+    /// A limit of the queue, or of one above it, would be passed.
+    QueueLimitExceeded,
+    /// The node is not ready.
+    NodeNotReady,
+    /// The node is cordoned.
+    NodeCordoned,
+    /// The node lacks a topology label, and the gang asks for a topology level.
+    NodeOutsideTopology,
+    /// A label of the node selector is missing or has another value.
+    NodeSelectorMismatch,
+    /// No term of the required node affinity holds.
+    NodeAffinityMismatch,
+    /// A taint of the node is not tolerated.
+    TaintNotTolerated,
+    /// Not enough of a resource is free, even in sum.
+    CapacityInsufficient,
+    /// No single domain of the required level has enough, although the cluster has.
+    TopologyTooSmall,
+    /// Replicas lie in more than one domain of the required level.
+    TopologySplit,
+    /// The sums suffice, the pieces do not.
+    PackingImpossible,
+    /// The solve was stopped before it came to an answer.
+    Stopped,
+    /// A plan names a gang, role or node that is not in the snapshot.
+    PlanUnknownName,
+    /// A plan does not answer a waiting gang exactly once, or answers one that does not wait.
+    GangUnanswered,
+    /// A plan starts more or fewer replicas of a gang than must start.
+    GangIncomplete,
+    /// A plan states another traffic than its placements have.
+    TrafficMiscounted,
+}
+
+impl Rule {
+    /// All rules: first those that refuse, in the order in which they are asked, then those that judge plans only.
+    pub const ALL: [Self; 17] = [
+        Self::QueueClosed,
+        Self::QueueLimitExceeded,
+        Self::NodeNotReady,
+        Self::NodeCordoned,
+        Self::NodeOutsideTopology,
+        Self::NodeSelectorMismatch,
+        Self::NodeAffinityMismatch,
+        Self::TaintNotTolerated,
+        Self::CapacityInsufficient,
+        Self::TopologyTooSmall,
+        Self::TopologySplit,
+        Self::PackingImpossible,
+        Self::Stopped,
+        Self::PlanUnknownName,
+        Self::GangUnanswered,
+        Self::GangIncomplete,
+        Self::TrafficMiscounted,
+    ];
+
+    /// The code as it stands in documents.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::QueueClosed => "QUEUE_CLOSED",
+            Self::QueueLimitExceeded => "QUEUE_LIMIT_EXCEEDED",
+            Self::NodeNotReady => "NODE_NOT_READY",
+            Self::NodeCordoned => "NODE_CORDONED",
+            Self::NodeOutsideTopology => "NODE_OUTSIDE_TOPOLOGY",
+            Self::NodeSelectorMismatch => "NODE_SELECTOR_MISMATCH",
+            Self::NodeAffinityMismatch => "NODE_AFFINITY_MISMATCH",
+            Self::TaintNotTolerated => "TAINT_NOT_TOLERATED",
+            Self::CapacityInsufficient => "CAPACITY_INSUFFICIENT",
+            Self::TopologyTooSmall => "TOPOLOGY_TOO_SMALL",
+            Self::TopologySplit => "TOPOLOGY_SPLIT",
+            Self::PackingImpossible => "PACKING_IMPOSSIBLE",
+            Self::Stopped => "STOPPED",
+            Self::PlanUnknownName => "PLAN_UNKNOWN_NAME",
+            Self::GangUnanswered => "GANG_UNANSWERED",
+            Self::GangIncomplete => "GANG_INCOMPLETE",
+            Self::TrafficMiscounted => "TRAFFIC_MISCOUNTED",
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Running: whoever holds a place on a node.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A replica of a gang, or any other pod, that holds a place on a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Running {
+    /// Unique in the snapshot; for people.
+    pub name: String,
+    /// Where it runs.
+    pub node: String,
+    /// The gang that it belongs to; none for any other pod.
+    #[serde(default)]
+    pub gang: Option<String>,
+    /// Its role in the gang; given exactly when `gang` is.
+    #[serde(default)]
+    pub role: Option<String>,
+    /// Its index in the role; given exactly when `gang` is.
+    #[serde(default)]
+    pub index: Option<i64>,
+    /// What it takes; only without `gang`. One of `pods` is added.
+    #[serde(default)]
+    pub requests: BTreeMap<String, String>,
+    /// The queue that it counts in; only without `gang`.
+    #[serde(default)]
+    pub queue: Option<String>,
+    /// It does not run yet: the place is kept for it by a reservation.
+    #[serde(default)]
+    pub reserved: bool,
+}

@@ -1,0 +1,75 @@
+//! What holds a place: replicas of gangs, and other pods.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Findings;
+use crate::document::{Gang, Path, Rounding, Running, Snapshot};
+use crate::error::ProblemCode;
+
+pub(super) fn running(snapshot: &Snapshot, path: &Path<'_>, findings: &mut Findings) {
+    let nodes: BTreeSet<&str> = snapshot.nodes.iter().map(|node| node.name.as_str()).collect();
+    let queues: BTreeSet<&str> = snapshot.queues.iter().map(|queue| queue.name.as_str()).collect();
+    let gangs: BTreeMap<&str, &Gang> =
+        snapshot.gangs.iter().map(|gang| (gang.name.as_str(), gang)).collect();
+    let names: BTreeSet<&str> = gangs.keys().copied().collect();
+    let mut seen = BTreeSet::new();
+    let mut replicas = BTreeSet::new();
+    for (index, holder) in snapshot.running.iter().enumerate() {
+        let path = path.item(index);
+        findings.name(&holder.name, &mut seen, "running replica or pod", &path.field("name"));
+        findings.reference(&holder.node, &nodes, "node", &path.field("node"));
+        findings.quantities(&holder.requests, &path.field("requests"), Rounding::Up);
+        if let Some(queue) = &holder.queue {
+            findings.reference(queue, &queues, "queue", &path.field("queue"));
+        }
+        match &holder.gang {
+            None => alone(holder, &path, findings),
+            Some(name) => {
+                findings.reference(name, &names, "gang", &path.field("gang"));
+                member(holder, gangs.get(name.as_str()).copied(), &path, findings);
+                let place = (name.as_str(), holder.role.as_deref(), holder.index);
+                if holder.role.is_some() && holder.index.is_some() && !replicas.insert(place) {
+                    let message = "another one is the same replica: gang, role and index";
+                    findings.report(&path, ProblemCode::DuplicateName, message);
+                }
+            }
+        }
+    }
+}
+
+/// A pod of no gang has no role and no index.
+fn alone(holder: &Running, path: &Path<'_>, findings: &mut Findings) {
+    if holder.role.is_some() || holder.index.is_some() {
+        let message = "is missing: gang, role and index are given together";
+        findings.report(&path.field("gang"), ProblemCode::MissingField, message);
+    }
+}
+
+/// A replica of a gang says which one, and leaves requests and queue to the gang.
+fn member(holder: &Running, gang: Option<&Gang>, path: &Path<'_>, findings: &mut Findings) {
+    for (field, given) in [("role", holder.role.is_some()), ("index", holder.index.is_some())] {
+        if !given {
+            let message = "is missing: gang, role and index are given together";
+            findings.report(&path.field(field), ProblemCode::MissingField, message);
+        }
+    }
+    for (field, given) in [("requests", !holder.requests.is_empty()), ("queue", holder.queue.is_some())] {
+        if given {
+            let message = "must not be given with 'gang', which says it";
+            findings.report(&path.field(field), ProblemCode::Contradiction, message);
+        }
+    }
+    let (Some(gang), Some(name)) = (gang, &holder.role) else { return };
+    let Some(role) = gang.roles.iter().find(|role| role.name == *name) else {
+        let known = gang.roles.iter().map(|role| role.name.as_str()).collect();
+        findings.reference(name, &known, "role", &path.field("role"));
+        return;
+    };
+    if let Some(index) = holder.index
+        && !(0..role.replicas).contains(&index)
+    {
+        let message =
+            format!("must be from 0 to {}: role '{name}' has {} replicas", role.replicas - 1, role.replicas);
+        findings.report(&path.field("index"), ProblemCode::OutOfRange, message);
+    }
+}

@@ -1,0 +1,71 @@
+"""The Rust core: documents in, documents out, as JSON bytes. Only ``gangplan.solver`` uses it.
+
+Every function that takes a document raises :class:`gangplan.errors.InvalidInput` with all problems at once if
+it is unsound, and :class:`gangplan.errors.SolverError` on a bug. Long calls release the interpreter and end on
+Ctrl-C with :class:`KeyboardInterrupt`.
+"""
+
+from typing import Literal
+
+_Kind = Literal["snapshot", "options", "plan"]
+
+def solve(snapshot: bytes, options: bytes) -> bytes:
+    """Decide which waiting gangs start now, and where; the same input gives the same bytes.
+
+    Args:
+        snapshot: A ``Snapshot`` document.
+        options: A ``SolveOptions`` document.
+
+    Returns:
+        A ``Plan`` document.
+    """
+
+def check(snapshot: bytes, plan: bytes) -> bytes:
+    """Judge a plan against a snapshot, with code of its own.
+
+    Returns:
+        A JSON list of ``{"rule", "path", "message"}``, ordered by path and rule; empty if the plan holds.
+    """
+
+def traffic(snapshot: bytes, plan: bytes) -> bytes:
+    """Count the cost of the traffic of each gang in the plan's placements, as ``Plan.traffic`` defines it.
+
+    The placements need not be complete, and rules are not judged; the other fields of the plan are ignored.
+
+    Returns:
+        A JSON object: gang → cost, replicas that run already included.
+    """
+
+def validate(kind: _Kind, document: bytes) -> bytes:
+    """List everything that is wrong with a document.
+
+    Returns:
+        A JSON list of ``{"path", "code", "message"}``, ordered by path; empty if the document is sound.
+    """
+
+def schema(kind: _Kind) -> str:
+    """Give the JSON schema of a kind of document, as text."""
+
+def roundtrip(kind: _Kind, document: bytes) -> bytes:
+    """Decode a document and encode it again: what the core understood of it, defaults written out."""
+
+def rules() -> list[str]:
+    """List the codes of all rules: those that refuse gangs, then those that judge plans only."""
+
+def parse_quantity(resource: str, text: str, round_up: bool) -> int:
+    """Read a Kubernetes quantity in base units: millicores of ``cpu``, else bytes, devices or replicas.
+
+    Args:
+        resource: The resource, which decides the unit.
+        text: Such as ``"1500m"`` or ``"64Gi"``.
+        round_up: Whether a fraction of the unit goes up (requests) or down (what is there).
+
+    Raises:
+        InvalidQuantity: The text is no quantity, or does not fit 64 bits.
+    """
+
+def format_quantity(resource: str, amount: int) -> str:
+    """Write base units as a quantity: ``("memory", 17179869184)`` gives ``"16Gi"``."""
+
+def version() -> str:
+    """Give the version of the core."""
