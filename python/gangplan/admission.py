@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 from gangplan import solver
 from gangplan.errors import Conflict
+from gangplan.plan import Plan
 from gangplan.record import HOLDING, WAITING, GangRecord, Outcome, Owner, Reservation, enter
 from gangplan.snapshot import Running, Snapshot
 
@@ -90,6 +91,21 @@ class Remove:
     record: GangRecord
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What one cycle decided.
+
+    Attributes:
+        snapshot: What it rests on.
+        plan: The answer for all waiting gangs.
+        actions: What to write; records that stay as they are do not appear.
+    """
+
+    snapshot: Snapshot
+    plan: Plan
+    actions: tuple[Write | Remove, ...]
+
+
 def combine(cluster: Snapshot, records: Iterable[GangRecord]) -> Snapshot:
     """Put the gangs of the records into the cluster: waiting ones as gangs, holding ones with their replicas.
 
@@ -125,7 +141,7 @@ def cycle(
     now: float,
     lifetimes: Lifetimes,
     gone: frozenset[Owner] = frozenset(),
-) -> tuple[Snapshot, list[Write | Remove]]:
+) -> Decision:
     """Decide for all gangs at once.
 
     Void reservations and gangs whose owner is gone give their room back, finished records past their time are
@@ -137,9 +153,6 @@ def cycle(
         now: Seconds since 1970.
         lifetimes: How long things are kept.
         gone: Owners that do not exist any more.
-
-    Returns:
-        The snapshot that was solved, and what to write; records that stay as they are do not appear.
     """
     before = sorted(records, key=lambda record: record.name)
     after: dict[str, GangRecord] = {}
@@ -174,7 +187,9 @@ def cycle(
             record, reason=rejection.message, rejection=rejection, position=rejection.position
         )
     changed = [after[record.name] for record in before if record.name in after and after[record.name] != record]
-    return snapshot, [*removed, *(Write(record=record) for record in changed)]
+    return Decision(
+        snapshot=snapshot, plan=plan, actions=(*removed, *(Write(record=record) for record in changed))
+    )
 
 
 def _expire(record: GangRecord, *, now: float, gone: frozenset[Owner]) -> GangRecord:
@@ -190,27 +205,27 @@ def _expire(record: GangRecord, *, now: float, gone: frozenset[Owner]) -> GangRe
     return record
 
 
-def run_cycle(store: Store, view: ClusterView, *, now: float, lifetimes: Lifetimes) -> Snapshot | None:
+def run_cycle(store: Store, view: ClusterView, *, now: float, lifetimes: Lifetimes) -> Decision | None:
     """Read, decide and write once, if nobody else is doing so.
 
     Returns:
-        The snapshot that was decided on; None if someone else leads or changed a record meanwhile: look again.
+        What was decided; None if someone else leads or changed a record meanwhile: look again.
     """
     with store.leadership() as leads:
         if not leads:
             return None
         records = store.records()
         gone = view.gone(record.owner for record in records if record.owner is not None)
-        snapshot, actions = cycle(view.snapshot(), records, now=now, lifetimes=lifetimes, gone=gone)
+        decision = cycle(view.snapshot(), records, now=now, lifetimes=lifetimes, gone=gone)
         try:
-            for action in actions:
+            for action in decision.actions:
                 if isinstance(action, Write):
                     store.update(action.record)
                 else:
                     store.remove(action.record)
         except Conflict:
             return None
-        return snapshot
+        return decision
 
 
 def finish(store: Store, name: str, *, run_id: str, outcome: Outcome, reason: str, now: float) -> GangRecord | None:
@@ -235,6 +250,22 @@ def finish(store: Store, name: str, *, run_id: str, outcome: Outcome, reason: st
             return record
         try:
             return store.update(enter(record, "Finished", now=now, reason=reason, outcome=outcome))
+        except Conflict:
+            continue
+
+
+def hand_over(store: Store, name: str, *, run_id: str, owner: Owner | None) -> GangRecord:
+    """Name another process that answers for a gang that has not ended.
+
+    Raises:
+        Conflict: There is no such gang of that run, or it has ended.
+    """
+    while True:
+        record = store.get(name)
+        if record is None or record.run_id != run_id or record.phase == "Finished":
+            raise Conflict(f"gang {name} of run {run_id} has ended", verb="update", kind="Gang", name=name)
+        try:
+            return store.update(replace(record, owner=owner))
         except Conflict:
             continue
 
@@ -266,13 +297,13 @@ class Verdict:
         record: The record as it stands.
         admitted: Whether the gang may start.
         reason: Why not, or how, in a sentence.
-        snapshot: The snapshot of the last cycle that this waiter ran; None if others ran them all.
+        decision: The last cycle that this waiter ran; None if others ran them all.
     """
 
     record: GangRecord
     admitted: bool
     reason: str
-    snapshot: Snapshot | None
+    decision: Decision | None
 
 
 def judge(record: GangRecord | None, *, now: float, deadline: float, patient: bool) -> tuple[bool, str] | None:
@@ -330,10 +361,10 @@ def wait(
         on_change: Called whenever phase, position or reason have changed.
     """
     seen: tuple[object, ...] = ()
-    snapshot = None
+    decision = None
     try:
         while True:
-            snapshot = run_cycle(store, view, now=clock(), lifetimes=lifetimes) or snapshot
+            decision = run_cycle(store, view, now=clock(), lifetimes=lifetimes) or decision
             current = store.get(record.name)
             if current is not None and current.uid != record.uid:
                 current = None
@@ -348,7 +379,7 @@ def wait(
                     current = finish(
                         store, record.name, run_id=record.run_id, outcome="Canceled", reason=reason, now=clock()
                     )
-                return Verdict(record=current or record, admitted=admitted, reason=reason, snapshot=snapshot)
+                return Verdict(record=current or record, admitted=admitted, reason=reason, decision=decision)
             sleep(poll_s)
     except BaseException as error:
         finish(

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gangplan.errors import InvalidInput, Problem
+from gangplan.local.process import Identity
 from gangplan.local.store import LocalStore
 from gangplan.record import Owner
 from gangplan.snapshot import Node, Snapshot
@@ -54,21 +55,17 @@ def read_cluster(path: Path) -> Snapshot:
     return cluster
 
 
-def start_ticks(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot; None if there is none, or if it only waits to be reaped."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    state, *rest = text.rpartition(")")[2].split()
-    return None if state in {"Z", "X"} else int(rest[18])
+def owner(pid: int) -> Owner | None:
+    """A process as an owner of gangs; None if there is no such process."""
+    found = Identity.of(pid)
+    return None if found is None else Owner(pid=found.pid, started=found.started)
 
 
 def this_process() -> Owner:
     """The calling process as an owner of gangs."""
-    ticks = start_ticks(os.getpid())
-    assert ticks is not None, "a running process has an entry in /proc"
-    return Owner(pid=os.getpid(), started=ticks)
+    found = owner(os.getpid())
+    assert found is not None, "a running process has an entry in /proc"
+    return found
 
 
 class LocalCluster:
@@ -87,4 +84,4 @@ class LocalCluster:
 
     def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
         """Owners whose process has ended."""
-        return frozenset(owner for owner in owners if start_ticks(owner.pid) != owner.started)
+        return frozenset(item for item in owners if not Identity(item.pid, item.started).alive)

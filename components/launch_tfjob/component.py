@@ -1,0 +1,53 @@
+"""Component launch_tfjob."""
+
+from typing import NamedTuple
+
+from kfp import dsl
+
+from components._image import IMAGE
+
+
+@dsl.component(base_image=IMAGE, install_kfp_package=False)
+def launch_tfjob(
+    job: dsl.Input[dsl.Artifact],
+    model: dsl.Output[dsl.Model],
+    status: dsl.Output[dsl.Artifact],
+    logs: dsl.Output[dsl.Artifact],
+    run_id: str,
+    job_name: str,
+    volume: str,
+    admitted: str,
+    reason: str,
+) -> NamedTuple("Outcome", [("outcome", str), ("reason", str)]):
+    """Start the admitted gang, follow it to its end, and say honestly how it ended.
+
+    Ends green also when the job failed: conclude makes the run red.
+
+    Args:
+        job: The TFJob manifest.
+        model: Where the model lies, with signature, versions and placement.
+        status: The job's status with every replica.
+        logs: The last lines of every replica's log.
+        run_id: Id of the run.
+        job_name: Readable name of the job.
+        volume: Mount path of the shared volume; empty means the local one.
+        admitted: Outcome of admit; any other than "Admitted" is passed on.
+        reason: Reason of admit.
+
+    Returns:
+        outcome ("Succeeded", "Failed", "Canceled", "TimedOut" or "NotAdmitted") and reason.
+    """
+    from gangplan.steps.launch_tfjob import launch_tfjob as step
+
+    return step(
+        run_id=run_id,
+        job_name=job_name,
+        volume=volume,
+        admitted=admitted,
+        reason=reason,
+        job=job.path,
+        model=model.path,
+        model_metadata=model.metadata,
+        status=status.path,
+        logs=logs.path,
+    )

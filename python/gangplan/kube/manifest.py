@@ -1,0 +1,120 @@
+"""The TFJob manifest of a training gang, from a few numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gangplan.kube.names import (
+    PREFERRED_LEVEL,
+    PRIORITY,
+    QUEUE,
+    REPLICA_TYPES,
+    REQUIRED_LEVEL,
+    RUN_ID,
+    TENSORFLOW_CONTAINER,
+    TFJOB_API,
+    TFJOB_KIND,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleSize:
+    """How many replicas a role has, and what each requests.
+
+    Attributes:
+        replicas: Count; a role with 0 is left out.
+        cpu: Cores of each replica, a quantity such as ``"500m"``.
+        memory: Memory of each replica, a quantity such as ``"1Gi"``.
+        gpus: Whole GPUs of each replica.
+    """
+
+    replicas: int
+    cpu: str = "250m"
+    memory: str = "512Mi"
+    gpus: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangRequest:
+    """How a gang waits and where it may lie.
+
+    Attributes:
+        queue: Its queue; empty: none.
+        priority: Higher comes first in its queue.
+        required: Topology level that it must not cross; empty: none.
+        preferred: Topology level that it should not cross; empty: none.
+    """
+
+    queue: str = ""
+    priority: int = 0
+    required: str = ""
+    preferred: str = ""
+
+
+def training_job(
+    *,
+    name: str,
+    run_id: str,
+    image: str,
+    command: tuple[str, ...],
+    roles: Mapping[str, RoleSize],
+    request: GangRequest,
+    deadline_s: int,
+    keep_s: int,
+) -> dict[str, Any]:
+    """Write the manifest of a job whose replicas all run the same program.
+
+    Args:
+        name: Name of the job, a DNS-1035 label.
+        run_id: The run that it belongs to.
+        image: Container image.
+        command: Program and arguments; each replica learns its part from ``TF_CONFIG``.
+        roles: Role (``chief``, ``ps``, ``worker``, ``evaluator``) → its size.
+        request: Queue, priority, levels.
+        deadline_s: Seconds from start after which the job is ended.
+        keep_s: Seconds that the ended job is kept for its logs.
+    """
+    notes = {
+        QUEUE: request.queue,
+        PRIORITY: str(request.priority) if request.priority else "",
+        REQUIRED_LEVEL: request.required,
+        PREFERRED_LEVEL: request.preferred,
+    }
+    return {
+        "apiVersion": TFJOB_API,
+        "kind": TFJOB_KIND,
+        "metadata": {
+            "name": name,
+            "labels": {RUN_ID: run_id},
+            "annotations": {key: value for key, value in notes.items() if value},
+        },
+        "spec": {
+            "runPolicy": {
+                "cleanPodPolicy": "Running",
+                "ttlSecondsAfterFinished": keep_s,
+                "activeDeadlineSeconds": deadline_s,
+                "backoffLimit": 0,
+            },
+            "tfReplicaSpecs": {
+                REPLICA_TYPES[role]: _replica_spec(size, image, command)
+                for role, size in roles.items()
+                if size.replicas
+            },
+        },
+    }
+
+
+def _replica_spec(size: RoleSize, image: str, command: tuple[str, ...]) -> dict[str, Any]:
+    requests = {"cpu": size.cpu, "memory": size.memory}
+    limits = {"nvidia.com/gpu": str(size.gpus)} if size.gpus else {}
+    container: dict[str, Any] = {
+        "name": TENSORFLOW_CONTAINER,
+        "image": image,
+        "command": list(command),
+        "resources": {"requests": requests, "limits": limits},
+    }
+    return {
+        "replicas": size.replicas,
+        "restartPolicy": "Never",
+        "template": {"spec": {"containers": [container]}},
+    }

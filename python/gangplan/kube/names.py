@@ -1,0 +1,41 @@
+"""Every name that we read or write on Kubernetes objects."""
+
+from gangplan.runtime import RestartPolicy
+
+GROUP = "gangplan.dev"
+
+RUN_ID = f"{GROUP}/run-id"
+"""Label of a TFJob: the run that it belongs to."""
+
+QUEUE = f"{GROUP}/queue"
+"""Annotation of a TFJob: the queue that the gang waits in; ``schedulingPolicy.queue`` if absent."""
+
+PRIORITY = f"{GROUP}/priority"
+"""Annotation of a TFJob: the gang's priority, a whole number."""
+
+REQUIRED_LEVEL = f"{GROUP}/required-level"
+"""Annotation of a TFJob: the topology level that the gang must not cross."""
+
+PREFERRED_LEVEL = f"{GROUP}/preferred-level"
+"""Annotation of a TFJob: the topology level that the gang should not cross."""
+
+TFJOB_API = "kubeflow.org/v1"
+TFJOB_KIND = "TFJob"
+TENSORFLOW_CONTAINER = "tensorflow"
+"""training-operator gives ``TF_CONFIG`` to the container of this name only."""
+
+ROLES = {"chief": "chief", "master": "chief", "ps": "ps", "worker": "worker", "evaluator": "evaluator"}
+"""Replica types of a TFJob in lower case → our roles; ``Master`` is read as chief (TensorFlow 2 refuses it)."""
+
+REPLICA_TYPES = {"chief": "Chief", "ps": "PS", "worker": "Worker", "evaluator": "Evaluator"}
+"""Our roles → the replica types that we write."""
+
+RESTART_POLICIES: dict[str, RestartPolicy] = {
+    "Never": "Never",
+    "OnFailure": "OnFailure",
+    "Always": "Always",
+    "ExitCode": "ExitCode",
+}
+
+NAME_LIMIT = 63
+"""Longest name of a pod or service that DNS allows; those of a TFJob are ``<job>-<role>-<index>``."""

@@ -1,0 +1,212 @@
+"""Pipelines: the compiled ones that the package carries, compiling, and running one on this machine.
+
+The only user of kfp (extra ``pipelines``).
+"""
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import yaml
+
+from gangplan.errors import ConfigError, InvalidInput, Problem
+
+_TYPES = {
+    "NUMBER_INTEGER": int,
+    "NUMBER_DOUBLE": float,
+    "STRING": str,
+    "BOOLEAN": bool,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter of a compiled pipeline.
+
+    Attributes:
+        name: Its name.
+        kind: ``int``, ``float``, ``str`` or ``bool``.
+        default: Its default; None: it must be given.
+        text: What it means.
+    """
+
+    name: str
+    kind: type
+    default: Any
+    text: str
+
+
+def packaged(name: str) -> Path:
+    """Find a compiled pipeline that the package carries.
+
+    Raises:
+        InvalidInput: There is none of this name.
+    """
+    folder = Path(str(files("gangplan") / "compiled"))
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(item.stem for item in folder.glob("*.yaml"))) or "none"
+        raise InvalidInput([Problem("pipeline", "UNKNOWN_NAME", f"there is no {name!r}; known: {known}")], "pipeline")
+    return path
+
+
+def compile_pipeline(function: Any, path: Path) -> None:
+    """Compile a pipeline function to YAML: the same function and versions give the same bytes.
+
+    Args:
+        function: A function that ``kfp.dsl.pipeline`` decorated.
+        path: The file to write.
+    """
+    from kfp import compiler  # noqa: PLC0415 - an extra, and a second to import
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiler.Compiler().compile(function, str(path))
+
+
+def parameters(package: Path) -> dict[str, Parameter]:
+    """List the parameters of a compiled pipeline, by name."""
+    with package.open(encoding="utf-8") as file:
+        spec = next(yaml.load_all(file, Loader=yaml.CSafeLoader))  # noqa: S506 - this one is safe
+    found = spec["root"].get("inputDefinitions", {}).get("parameters", {})
+    return {
+        name: Parameter(
+            name=name,
+            kind=_TYPES.get(item["parameterType"], str),
+            default=item.get("defaultValue"),
+            text=item.get("description", "").strip(),
+        )
+        for name, item in sorted(found.items())
+    }
+
+
+def read_arguments(package: Path, given: Mapping[str, str]) -> dict[str, Any]:
+    """Turn arguments from a command line into values of the pipeline's parameters.
+
+    Raises:
+        InvalidInput: Unknown names or values of the wrong type; all of them are named.
+    """
+    known = parameters(package)
+    values: dict[str, Any] = {}
+    problems = []
+    for name, text in given.items():
+        if name not in known:
+            near = ", ".join(known)
+            problems.append(Problem(name, "UNKNOWN_NAME", f"is no parameter; known: {near}"))
+            continue
+        try:
+            values[name] = _value(known[name].kind, text)
+        except ValueError:
+            problems.append(Problem(name, "WRONG_TYPE", f"must be {known[name].kind.__name__}, not {text!r}"))
+    missing = [name for name, item in known.items() if item.default is None and name not in given]
+    problems += [Problem(name, "MISSING_FIELD", "must be given") for name in missing]
+    if problems:
+        raise InvalidInput(problems, "pipeline arguments")
+    return values
+
+
+def _value(kind: type, text: str) -> Any:
+    if kind is bool:
+        if text.lower() not in {"true", "false"}:
+            raise ValueError
+        return text.lower() == "true"
+    return kind(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalRun:
+    """How a run on this machine ended.
+
+    Attributes:
+        succeeded: Whether every step did.
+        failed_step: Name of the step that failed, where one did.
+    """
+
+    succeeded: bool
+    failed_step: str
+
+
+def run_local(
+    package: Path,
+    arguments: Mapping[str, Any],
+    *,
+    outputs: Path,
+    environment: Mapping[str, str],
+    tell: Callable[[str], None],
+) -> LocalRun:
+    """Run a compiled pipeline with KFP's local runner, each step in a process of its own.
+
+    Args:
+        package: The compiled pipeline.
+        arguments: Values of its parameters; the others keep their defaults.
+        outputs: Folder for the steps' outputs.
+        environment: Variables for the steps.
+        tell: Gets each line that KFP or a step prints.
+
+    Raises:
+        ConfigError: kfp is not installed.
+        KeyboardInterrupt: Ctrl-C; a step may still run, the caller ends it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from kfp import components, local  # noqa: PLC0415 - an extra, and a second to import
+    except ImportError as error:
+        raise ConfigError("running a pipeline needs kfp: pip install 'gangplan[pipelines]'") from error
+
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        with _lines(tell) as stream, contextlib.redirect_stdout(stream), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            local.init(
+                runner=local.SubprocessRunner(use_venv=False), pipeline_root=str(outputs), raise_on_error=True
+            )
+            pipeline = components.load_component_from_file(str(package))
+            try:
+                pipeline(**arguments)
+            except RuntimeError as error:
+                return LocalRun(succeeded=False, failed_step=_failed_step(error))
+        return LocalRun(succeeded=True, failed_step="")
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _failed_step(error: RuntimeError) -> str:
+    """KFP says it as text: "… Inner task failed: 'conclude'…"."""
+    _, _, rest = str(error).partition("ask failed: ")
+    return rest.split("'")[1] if rest.count("'") > 1 else ""
+
+
+@contextlib.contextmanager
+def _lines(tell: Callable[[str], None]) -> Iterator[TextIO]:
+    """A text stream that hands on whole lines."""
+
+    class Lines:
+        encoding = "utf-8"
+        rest = ""
+
+        def write(self, text: str) -> int:
+            *lines, self.rest = (self.rest + text).split("\n")
+            for line in lines:
+                tell(line)
+            return len(text)
+
+        def flush(self) -> None:
+            sys.stderr.flush()
+
+        def isatty(self) -> bool:
+            return False
+
+    yield cast(TextIO, Lines())
+

@@ -1,0 +1,154 @@
+"""admit: enter the queue and wait until the whole gang may start."""
+
+import logging
+import time
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gangplan import admission
+from gangplan.admission import Verdict
+from gangplan.documents import encode, write_atomic
+from gangplan.errors import Conflict, InvalidInput, Problem
+from gangplan.kube.tfjob import gang, read, write
+from gangplan.local.cluster import this_process
+from gangplan.local.store import LocalStore
+from gangplan.plan import Plan
+from gangplan.record import GangRecord, new
+from gangplan.report.explanation import explain
+from gangplan.snapshot import Snapshot
+from gangplan.steps.outcome import ADMITTED, NOT_ADMITTED, Outcome
+from gangplan.steps.parameters import Checker
+from gangplan.steps.process import run_owner, step
+from gangplan.steps.run import Run, clock, cluster_view, open_run
+from gangplan.steps.training import training_manifest
+
+log = logging.getLogger(__name__)
+
+
+@step
+def admit(
+    *,
+    run_id: str,
+    job_name: str,
+    volume: str,
+    wait_seconds: int,
+    wait_if_impossible: bool,
+    tfjob: str,
+    dataset: str,
+    job: str,
+    snapshot: str,
+    plan: str,
+    text: str,
+    **training: Any,
+) -> Outcome:
+    """Ask for the gang, run admission cycles until it is admitted or the time is over, and say which.
+
+    An admitted gang holds its room for ``reservation_ttl_s``; on every other end it holds nothing.
+
+    Args:
+        run_id: Id of the run.
+        job_name: Readable name of the job.
+        volume: Mount path of the shared volume; empty: the local one.
+        wait_seconds: Seconds to wait for admission.
+        wait_if_impossible: Wait although the gang cannot fit this cluster even when nothing runs.
+        tfjob: A TFJob manifest as YAML to run instead of the training that the parameters describe; its name is
+            replaced by the run's.
+        dataset: Path of the data set's description.
+        job: Path to write: the TFJob manifest.
+        snapshot: Path to write: the snapshot that the decision rests on.
+        plan: Path to write: the plan.
+        text: Path to write: the explanation, in Markdown.
+        **training: The other parameters of :func:`gangplan.steps.training.training_manifest`.
+
+    Returns:
+        ``Admitted`` or ``NotAdmitted``, and the reason.
+
+    Raises:
+        InvalidInput: Parameters or manifest are wrong; nothing was asked for.
+    """
+    check = Checker()
+    seconds = check.whole("gang_wait_seconds", wait_seconds, at_least=0)
+    check.raise_if_any()
+    run = open_run(run_id, job_name, volume)
+    manifest = _named(run, tfjob) if tfjob.strip() else training_manifest(run, dataset=dataset, **training)
+    write_atomic(Path(job), write(manifest).encode())
+
+    store = run.store()
+    now = clock()
+    wanted = gang(manifest, created=int(now))
+    view = cluster_view(store)
+    _refuse_unknown(wanted.queue, (wanted.required, wanted.preferred), view.snapshot())
+    record = _enter(store, new(wanted, uid=str(uuid.uuid4()), run_id=run_id, now=now, owner=this_process()))
+    verdict = admission.wait(
+        store,
+        view,
+        record,
+        clock=clock,
+        sleep=time.sleep,
+        lifetimes=run.lifetimes,
+        deadline=now + seconds,
+        poll_s=run.settings.poll_s,
+        patient=wait_if_impossible,
+        on_change=_tell,
+    )
+    if verdict.admitted:
+        admission.hand_over(store, run.name, run_id=run_id, owner=run_owner())
+    seen, decided = _decision(store, verdict)
+    write_atomic(Path(snapshot), encode(seen, indent=2))
+    write_atomic(Path(plan), encode(decided, indent=2))
+    write_atomic(Path(text), explain(run.name, seen, decided).as_markdown().encode())
+    return Outcome(ADMITTED if verdict.admitted else NOT_ADMITTED, verdict.reason)
+
+
+def _named(run: Run, text: str) -> dict[str, Any]:
+    """A user's own manifest, under the run's name and id."""
+    manifest = yaml.load(write(read(text)), Loader=yaml.CSafeLoader)  # noqa: S506 - a deep copy
+    manifest["metadata"]["name"] = run.name
+    return read(write(manifest))
+
+
+def _refuse_unknown(queue: str | None, levels: tuple[str | None, ...], cluster: Snapshot) -> None:
+    problems = []
+    if queue is not None and queue not in {known.name for known in cluster.queues}:
+        known = ", ".join(sorted(item.name for item in cluster.queues)) or "none"
+        problems.append(Problem("gang_queue", "UNKNOWN_NAME", f"there is no queue {queue!r}; known: {known}"))
+    for name, level in zip(("gang_required_level", "gang_preferred_level"), levels, strict=True):
+        if level is not None and level not in {*cluster.topology, "node"}:
+            known = ", ".join([*cluster.topology, "node"])
+            problems.append(Problem(name, "UNKNOWN_NAME", f"there is no level {level!r}; known: {known}"))
+    if problems:
+        raise InvalidInput(problems, "run parameters")
+
+
+def _enter(store: LocalStore, record: GangRecord) -> GangRecord:
+    """Create the record, or take over the one that an earlier attempt of this run left, with its place in the queue."""
+    try:
+        return store.create(record)
+    except Conflict:
+        found = store.get(record.name)
+        if found is None or found.run_id != record.run_id:
+            raise
+        if found.phase == "Finished":
+            store.remove(found)
+            return store.create(record)
+        return admission.hand_over(store, record.name, run_id=record.run_id, owner=record.owner)
+
+
+def _tell(record: GangRecord) -> None:
+    place = f" at position {record.position}" if record.position else ""
+    log.info("%s: %s%s: %s", record.name, record.phase, place, record.reason)
+
+
+def _decision(store: LocalStore, verdict: Verdict) -> tuple[Snapshot, Plan]:
+    """The snapshot and plan that decided, also where another waiter ran the deciding cycle."""
+    decision, record = verdict.decision, verdict.record
+    if decision is not None and (not verdict.admitted or record.name in decision.plan.placements):
+        return decision.snapshot, decision.plan
+    others = [other for other in store.records() if other.name != record.name]
+    waiting = replace(record, phase="Pending", reservation=None)
+    placements = {record.name: record.reservation.placement} if record.reservation else {}
+    return admission.combine(cluster_view(store).snapshot(), [*others, waiting]), Plan(placements=placements)

@@ -1,0 +1,207 @@
+"""A pipeline run on this machine: started, ended for certain, and told as one result."""
+
+import contextlib
+import json
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gangplan.config import Settings
+from gangplan.errors import StoreError
+from gangplan.local.cluster import this_process
+from gangplan.local.store import LocalStore
+from gangplan.local.survivors import descendants
+from gangplan.pipeline import run_local
+from gangplan.snapshot import Snapshot
+from gangplan.steps.outcome import SUCCEEDED
+from gangplan.steps.process import NOTES, RUNNER
+from gangplan.steps.release import release
+
+PATIENCE_S = 4.0
+"""Seconds that steps have to end by themselves after Ctrl-C; then they are killed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run on this machine ended.
+
+    Attributes:
+        run_id: Id of the run; empty if no step got as far.
+        gang: Name of its gang.
+        outcome: ``Succeeded``, ``Failed``, ``Canceled``, ``TimedOut``, ``NotAdmitted``, or ``Error`` where a step
+            could not do its work.
+        reason: Why, in a sentence or a few lines.
+        error: Class of the error with ``Error``, if it is one of gangplan's: ``InvalidInput``.
+        accuracy: On images that were never trained on, from 0 to 1; None if nothing was judged.
+        replicas: Role, index, node, pid, exit_code, log of each replica.
+        model: Folder of the saved model; None if there is none.
+        events: Folder of the event files for TensorBoard; None if there are none.
+        report: The HTML report; None if there is none.
+        plan: The plan that admitted the gang, or refused it; None if it did not come to that.
+    """
+
+    run_id: str = ""
+    gang: str = ""
+    outcome: str
+    reason: str
+    error: str = ""
+    accuracy: float | None = None
+    replicas: tuple[Mapping[str, Any], ...] = ()
+    model: str | None = None
+    events: str | None = None
+    report: str | None = None
+    plan: Mapping[str, Any] | None = None
+
+
+def prepare_home(chosen: Settings, cluster: Snapshot | None) -> None:
+    """Make the folder of the local cluster, and set its nodes if a cluster is given.
+
+    Raises:
+        StoreError: The folder cannot be written.
+        Conflict: Gangs hold nodes of another cluster.
+    """
+    try:
+        for folder in (chosen.home, chosen.jobs, chosen.volume):
+            folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=chosen.home):
+            pass
+    except OSError as error:
+        raise StoreError(f"the folder {chosen.home} cannot be written: {error}") from error
+    store = LocalStore(chosen.store)
+    if cluster is not None:
+        store.set_cluster(cluster)
+
+
+def run_pipeline(
+    package: Path,
+    arguments: Mapping[str, Any],
+    *,
+    chosen: Settings,
+    cluster: Snapshot | None = None,
+    tell: Callable[[str], None],
+) -> RunResult:
+    """Run a compiled pipeline here. Afterwards no process of the run is left and its gang holds nothing.
+
+    Args:
+        package: The compiled pipeline.
+        arguments: Values of its parameters.
+        chosen: The settings.
+        cluster: The virtual nodes to run on; None: those of the store.
+        tell: Gets each line that KFP or a step prints.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C or SIGTERM; all is ended and given back by then.
+        StoreError: The folder cannot be written; nothing was started.
+    """
+    prepare_home(chosen, cluster)
+    with tempfile.TemporaryDirectory(prefix="gangplan-run-") as notes, _sigterm_interrupts():
+        environment = {
+            "GANGPLAN_HOME": str(chosen.home),
+            "GANGPLAN_FORKSERVER": str(chosen.forkserver).lower(),
+            RUNNER: str(this_process().pid),
+            NOTES: notes,
+        }
+        try:
+            ended = run_local(
+                package, arguments, outputs=chosen.home / "outputs", environment=environment, tell=tell
+            )
+        except BaseException:
+            with _uninterrupted():
+                _end_steps()
+                _release(Path(notes), chosen)
+            raise
+        _end_steps()
+        _release(Path(notes), chosen)
+        return _result(Path(notes), failed_step="" if ended.succeeded else ended.failed_step or "a step")
+
+
+def _end_steps() -> None:
+    """End every process below this one: steps get time to end their gangs, then nothing survives."""
+    for process in descendants(os.getpid()):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)
+    deadline = time.monotonic() + PATIENCE_S
+    while left := descendants(os.getpid()):
+        if time.monotonic() > deadline:
+            for process in left:
+                process.kill()
+        time.sleep(0.05)
+
+
+def _release(notes: Path, chosen: Settings) -> None:
+    """What the exit handler does, for the ends at which KFP does not run it."""
+    run = _note(notes, "run")
+    if not run:
+        return
+    before = os.environ.get("GANGPLAN_HOME")
+    os.environ["GANGPLAN_HOME"] = str(chosen.home)
+    try:
+        release(run_id=run["run_id"], job_name=run["job_name"], volume=run["volume"])
+    finally:
+        if before is None:
+            del os.environ["GANGPLAN_HOME"]
+        else:
+            os.environ["GANGPLAN_HOME"] = before
+
+
+def _result(notes: Path, *, failed_step: str) -> RunResult:
+    run = _note(notes, "run")
+    names: dict[str, Any] = {"run_id": run.get("run_id", ""), "gang": run.get("name", "")}
+    summary = Path(run["folder"]) / "summary.json" if run else None
+    found: dict[str, Any] = {}
+    if summary is not None and summary.is_file():
+        found = json.loads(summary.read_text(encoding="utf-8"))
+    errors = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(notes.glob("error-*.json"))]
+    broken = [error for error in errors if error["step"] != "conclude"]
+    if broken:
+        first = broken[0]
+        reason = f"step {first['step']}: {first['message']}"
+        return RunResult(**names, outcome="Error", reason=reason, error=first["kind"])
+    if found:
+        return RunResult(**{**found, "replicas": tuple(found["replicas"])})
+    if failed_step:
+        return RunResult(**names, outcome="Error", reason=f"{failed_step} ended without saying why")
+    return RunResult(**names, outcome=SUCCEEDED, reason="every step succeeded")
+
+
+def _note(notes: Path, name: str) -> dict[str, Any]:
+    path = notes / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return found
+
+
+@contextlib.contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """Let SIGTERM end the run as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Clean up to the end although Ctrl-C is pressed again; it takes seconds."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)

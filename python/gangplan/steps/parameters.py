@@ -1,0 +1,58 @@
+"""Checks of run parameters: KFP passes ``12.5`` for a whole number, and anything for a string."""
+
+from collections.abc import Sequence
+
+from gangplan.errors import InvalidInput, InvalidQuantity, Problem
+from gangplan.solver import parse_quantity
+
+
+class Checker:
+    """Collects what is wrong with a run's parameters, so that all of it is said at once."""
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+
+    def whole(self, name: str, value: float, *, at_least: int, at_most: int = 2**31 - 1) -> int:
+        """A whole number within limits."""
+        if value != int(value) or not at_least <= value <= at_most:
+            limits = f"at least {at_least}" if value < at_least else f"at most {at_most}"
+            self._add(name, "OUT_OF_RANGE", f"must be a whole number, {limits}, not {value!r}")
+            return at_least
+        return int(value)
+
+    def positive(self, name: str, value: float) -> float:
+        """A number above zero."""
+        if not 0 < value < float("inf"):
+            self._add(name, "OUT_OF_RANGE", f"must be more than 0, not {value!r}")
+        return value
+
+    def choice(self, name: str, value: str, choices: Sequence[str]) -> str:
+        """One of a few words."""
+        if value not in choices:
+            self._add(name, "BAD_VALUE", f"must be one of {', '.join(choices)}, not {value!r}")
+        return value
+
+    def quantity(self, name: str, resource: str, value: str) -> str:
+        """A resource quantity above zero."""
+        try:
+            if parse_quantity(resource, value, round_up=True) <= 0:
+                self._add(name, "BAD_QUANTITY", f"must be more than 0, not {value!r}")
+        except InvalidQuantity as error:
+            self._problems += [Problem(name, problem.code, problem.message) for problem in error.problems]
+        return value
+
+    def contradiction(self, name: str, message: str) -> None:
+        """Two parameters that do not go together."""
+        self._add(name, "CONTRADICTION", message)
+
+    def raise_if_any(self) -> None:
+        """Raise all that was found.
+
+        Raises:
+            InvalidInput: Something was.
+        """
+        if self._problems:
+            raise InvalidInput(self._problems, "run parameters")
+
+    def _add(self, name: str, code: str, message: str) -> None:
+        self._problems.append(Problem(name, code, message))

@@ -1,0 +1,94 @@
+"""The process in which a step runs: its log, its end."""
+
+import ctypes
+import functools
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from gangplan.documents import encode, write_atomic
+from gangplan.errors import GangplanError
+from gangplan.local.cluster import owner
+from gangplan.record import Owner
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+RUNNER = "GANGPLAN_RUNNER"
+"""Environment: process id of the local run that started this step."""
+
+NOTES = "GANGPLAN_NOTES"
+"""Environment: folder in which steps leave notes for the local run that started them."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+def step(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function as a step. In a process of its own, which KFP started, it also
+
+    - logs to stderr, one line an event;
+    - ends on SIGTERM like on Ctrl-C, so that a waiting gang leaves the queue and processes are ended;
+    - does not outlive the run on this machine that started it, and leaves it a note of its error.
+
+    Called from anywhere else it is the plain function.
+    """
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        if os.environ.get("_KFP_RUNTIME") != "true":
+            return function(*args, **kwargs)
+        _prepare()
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            note(f"error-{function.__name__}", {"step": function.__name__, **describe(error)})
+            raise
+
+    return run
+
+
+def note(name: str, facts: Mapping[str, Any]) -> None:
+    """Leave a note for the local run that started this step; without one this does nothing."""
+    if (folder := os.environ.get(NOTES)) is not None:
+        write_atomic(Path(folder) / f"{name}.json", encode(dict(facts)))
+
+
+def describe(error: Exception) -> dict[str, str]:
+    """An error as data: its class, if it is one of ours, and its message."""
+    ours = isinstance(error, GangplanError)
+    return {"kind": type(error).__name__ if ours else "", "message": str(error) or type(error).__name__}
+
+
+def run_owner() -> Owner | None:
+    """The local run that started this step, if it told; it answers for what no step is busy with."""
+    pid = int(os.environ.get(RUNNER) or 0)
+    return owner(pid) if pid else None
+
+
+def _prepare() -> None:
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True
+    )
+    signal.signal(signal.SIGTERM, _terminate)
+    if "KUBERNETES_SERVICE_HOST" not in os.environ:
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        runner = os.environ.get(RUNNER)
+        if runner is not None and not _descends_from(int(runner)):
+            sys.exit(f"the run that started this step (pid {runner}) is gone")
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _descends_from(ancestor: int) -> bool:
+    """Whether the runner still is above this process: its death may have come before we asked to be told."""
+    pid = os.getppid()
+    while pid > 1 and pid != ancestor:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            pid = int(file.read().rpartition(")")[2].split()[1])
+    return pid == ancestor

@@ -1,0 +1,110 @@
+"""One run of a pipeline: its gang's name, its folder on the volume, the cluster that it runs on."""
+
+import hashlib
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gangplan.admission import Lifetimes
+from gangplan.config import Settings, settings
+from gangplan.errors import ConfigError, InvalidInput, Problem
+from gangplan.local.cluster import LocalCluster
+from gangplan.local.store import LocalStore
+from gangplan.steps.process import note
+
+_SLUG_LIMIT = 30
+"""Longest readable part of a gang's name: with the hash and the longest child suffix it stays within 63."""
+
+
+def gang_name(job_name: str, run_id: str) -> str:
+    """Name the gang of a run: readable, a DNS label, the same in every step and in every attempt of the run.
+
+    >>> gang_name("MNIST classifier", "a-run")
+    'mnist-classifier-91ac7ffd'
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", job_name.lower()).strip("-")[:_SLUG_LIMIT].strip("-")
+    if not slug or not slug[0].isalpha():
+        slug = f"job-{slug}".strip("-")
+    return f"{slug}-{hashlib.sha256(run_id.encode()).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What every step of a run derives from the run's id.
+
+    Attributes:
+        run_id: Id of the run.
+        name: Name of its gang.
+        folder: Its folder on the volume: data, checkpoints, model, report.
+        settings: The settings in force.
+    """
+
+    run_id: str
+    name: str
+    folder: Path
+    settings: Settings
+
+    @property
+    def data(self) -> Path:
+        """The prepared data set."""
+        return self.folder / "data.npz"
+
+    @property
+    def trained(self) -> Path:
+        """What the training program writes: model, events, history, checkpoints."""
+        return self.folder / "train"
+
+    @property
+    def report(self) -> Path:
+        """The report, a copy of what the report step publishes."""
+        return self.folder / "report.html"
+
+    @property
+    def summary(self) -> Path:
+        """The result of the run for programs."""
+        return self.folder / "summary.json"
+
+    def store(self) -> LocalStore:
+        """The store of gang records."""
+        return LocalStore(self.settings.store)
+
+    @property
+    def lifetimes(self) -> Lifetimes:
+        """How long reservations and records are kept."""
+        return Lifetimes(reservation_s=self.settings.reservation_ttl_s, record_s=self.settings.record_ttl_s)
+
+
+def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
+    """Find the run that a step belongs to.
+
+    Args:
+        run_id: Id of the run, from KFP.
+        job_name: Readable name of the job.
+        volume: Where the shared volume is mounted; empty: the local volume's folder.
+
+    Raises:
+        ConfigError: The step runs in a cluster, which this version does not drive.
+        InvalidInput: There is no run id.
+    """
+    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        raise ConfigError("this version runs pipelines on one machine only: use `gangplan run --local`")
+    if not run_id:
+        raise InvalidInput([Problem("run_id", "MISSING_FIELD", "must not be empty")], "parameters")
+    chosen = settings()
+    root = Path(volume).absolute() if volume else chosen.volume
+    name = gang_name(job_name, run_id)
+    run = Run(run_id=run_id, name=name, folder=root / name, settings=chosen)
+    note("run", {"run_id": run_id, "job_name": job_name, "volume": volume, "name": name, "folder": str(run.folder)})
+    return run
+
+
+def clock() -> float:
+    """Seconds since 1970."""
+    return time.time()
+
+
+def cluster_view(store: LocalStore) -> LocalCluster:
+    """The cluster that the admission cycle sees."""
+    return LocalCluster(store)

@@ -1,0 +1,125 @@
+"""The TFJob of a training run, from the parameters of the run form."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gangplan.kube.manifest import GangRequest, RoleSize, training_job
+from gangplan.kube.tfjob import read, write
+from gangplan.steps.parameters import Checker
+from gangplan.steps.run import Run
+
+STRATEGIES = ("auto", "ps", "mirrored", "alone")
+KEEP_S = 86_400
+"""Seconds that an ended TFJob is kept: a day, so that its logs can be read the morning after."""
+
+
+def training_manifest(
+    run: Run,
+    *,
+    dataset: str,
+    image: str,
+    queue: str,
+    priority: int,
+    required_level: str,
+    preferred_level: str,
+    chief_count: int,
+    ps_count: int,
+    ps_cpu: str,
+    ps_memory: str,
+    worker_count: int,
+    worker_cpu: str,
+    worker_memory: str,
+    worker_gpus: int,
+    strategy: str,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    seed: int,
+    deadline_seconds: int,
+) -> dict[str, Any]:
+    """Write the manifest of the classifier's training on the prepared data set.
+
+    Args:
+        run: The run.
+        dataset: Path of the data set's description, as prepare_data wrote it.
+        image: Container image.
+        queue: Queue; empty: none.
+        priority: Priority in the queue.
+        required_level: Level that the gang must not cross; empty: none.
+        preferred_level: Level that it should not cross; empty: none.
+        chief_count: 0 or 1. The chief requests what a worker does, but no GPU.
+        ps_count: Parameter servers.
+        ps_cpu: Cores of each, a quantity.
+        ps_memory: Memory of each, a quantity.
+        worker_count: Workers.
+        worker_cpu: Cores of each, a quantity.
+        worker_memory: Memory of each, a quantity.
+        worker_gpus: Whole GPUs of each.
+        strategy: ``auto``, ``ps``, ``mirrored`` or ``alone``.
+        epochs: Passes over the training images.
+        batch_size: Images in one step of one worker.
+        learning_rate: Step size of the optimizer.
+        seed: Seed of weights and order.
+        deadline_seconds: Seconds from start after which the job is ended.
+
+    Raises:
+        InvalidInput: Parameters are wrong or contradict each other; all of them are named.
+    """
+    check = Checker()
+    worker = {
+        "cpu": check.quantity("role_worker_cpu", "cpu", worker_cpu),
+        "memory": check.quantity("role_worker_memory", "memory", worker_memory),
+    }
+    server = {
+        "cpu": check.quantity("role_ps_cpu", "cpu", ps_cpu),
+        "memory": check.quantity("role_ps_memory", "memory", ps_memory),
+    }
+    gpus = check.whole("role_worker_gpus", worker_gpus, at_least=0)
+    roles = {
+        "chief": RoleSize(replicas=check.whole("role_chief_count", chief_count, at_least=0, at_most=1), **worker),
+        "ps": RoleSize(replicas=check.whole("role_ps_count", ps_count, at_least=0), **server),
+        "worker": RoleSize(
+            replicas=check.whole("role_worker_count", worker_count, at_least=0), gpus=gpus, **worker
+        ),
+    }
+    if not roles["worker"].replicas and not roles["chief"].replicas:
+        check.contradiction("role_worker_count", "somebody must train: a worker or a chief")
+    if roles["ps"].replicas and not roles["worker"].replicas:
+        check.contradiction("role_ps_count", "parameter servers need at least one worker")
+    words = [
+        *("python", "-m", "gangplan.train.classifier"),
+        *("--data", _data_path(dataset)),
+        *("--out", str(run.trained)),
+        *("--strategy", check.choice("train_strategy", strategy, STRATEGIES)),
+        *("--epochs", str(check.whole("train_epochs", epochs, at_least=1))),
+        *("--batch", str(check.whole("train_batch_size", batch_size, at_least=1))),
+        *("--learning-rate", str(check.positive("train_learning_rate", learning_rate))),
+        *("--seed", str(check.whole("train_seed", seed, at_least=0))),
+    ]
+    request = GangRequest(
+        queue=queue,
+        priority=check.whole("gang_priority", priority, at_least=-(10**9), at_most=10**9),
+        required=required_level,
+        preferred=preferred_level,
+    )
+    deadline = check.whole("train_deadline_seconds", deadline_seconds, at_least=1)
+    check.raise_if_any()
+    return read(
+        write(
+            training_job(
+                name=run.name,
+                run_id=run.run_id,
+                image=image,
+                command=tuple(words),
+                roles=roles,
+                request=request,
+                deadline_s=deadline,
+                keep_s=KEEP_S,
+            )
+        )
+    )
+
+
+def _data_path(dataset: str) -> str:
+    return str(json.loads(Path(dataset).read_text(encoding="utf-8"))["path"])
