@@ -101,3 +101,22 @@ def traffic(snapshot: Snapshot, placements: Mapping[str, Mapping[str, tuple[str,
     """
     plan = Plan(placements=placements)
     return decode(_core.traffic(encode(snapshot), encode(plan)), dict[str, int])
+
+
+def parse_quantity(resource: str, text: str, *, round_up: bool) -> int:
+    """Read a Kubernetes quantity in base units: millicores of ``cpu``, else bytes, devices or replicas.
+
+    Args:
+        resource: The resource, which decides the unit.
+        text: The quantity.
+        round_up: Whether a fraction of the unit goes up, as for requests, or down, as for what is there.
+
+    Raises:
+        InvalidQuantity: The text is no quantity, or is out of range.
+    """
+    return _core.parse_quantity(resource, text, round_up)
+
+
+def format_quantity(resource: str, amount: int) -> str:
+    """Write base units as a Kubernetes quantity; the inverse of :func:`parse_quantity`."""
+    return _core.format_quantity(resource, amount)
