@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from xml.etree import ElementTree as ET
@@ -72,7 +73,9 @@ def draw(label: str, width: float, height: float, paint: Callable[[Figure], None
         FigureCanvasSVG(figure)
         paint(figure)
         target = io.BytesIO()
-        figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.savefig(
+            target, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
     return _element(target.getvalue(), one_line(label))
 
 
@@ -83,27 +86,31 @@ def _element(data: bytes, label: str) -> str:
         for child in list(parent):
             if child.tag in {f"{{{_SVG}}}style", f"{{{_SVG}}}metadata"}:
                 parent.remove(child)
+    ids = {element.attrib["id"] for element in root.iter() if "id" in element.attrib}
     prefix = "g" + hashlib.sha256(data).hexdigest()[:10] + "-"
-    used = {value for element in root.iter() for value in map(_reference, element.attrib.values()) if value}
+    used = {
+        match[1]
+        for element in root.iter()
+        for value in element.attrib.values()
+        if (match := _reference(value))
+    }
     for element in root.iter():
         for name, value in list(element.attrib.items()):
             if name == "id" and value not in used:
                 del element.attrib[name]
             elif name == "id":
                 element.set(name, prefix + value)
-            elif reference := _reference(value):
-                element.set(name, value.replace(f"#{reference}", f"#{prefix}{reference}"))
+            elif (match := _reference(value)) and match[1] in ids:
+                element.set(name, value.replace(f"#{match[1]}", f"#{prefix}{match[1]}"))
     root.set("role", "img")
     root.set("aria-label", label)
     root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
     return ET.tostring(root, encoding="unicode")
 
 
-def _reference(value: str) -> str | None:
-    """Give the id that an attribute refers to."""
-    if value.startswith("url(#"):
-        return value[5:-1]
-    return value[1:] if value.startswith("#") and not colors.is_color_like(value) else None
+def _reference(value: str) -> "re.Match[str] | None":
+    """Find the id that an attribute refers to: ``#id`` or, in a style too, ``url(#id)``."""
+    return re.fullmatch(r"#(.+)", value) or re.search(r"url\(#([^)]+)\)", value)
 
 
 def color_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -114,12 +121,20 @@ def color_of(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 def ink_on(color: str) -> str:
     """Choose black or white text, whichever reads better on a colour."""
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in
-                        colors.to_rgb(color))
-    return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.2 else PAPER
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colors.to_rgb(color)
+    )
+    return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else PAPER
 
 
 def short(text: str, length: int) -> str:
     """Put a text on one line and cut it to a length in characters."""
     text = one_line(text)
     return text if len(text) <= length else text[: max(1, length - 1)] + "…"
+
+
+def squeezed(text: str, length: int) -> str:
+    """Put a text on one line and cut out its middle, for names that differ at the end."""
+    text = one_line(text)
+    tail = (length - 1) // 2
+    return text if len(text) <= length else f"{text[: max(1, length - 1 - tail)]}…{text[len(text) - tail :]}"

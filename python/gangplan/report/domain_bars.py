@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 
 from gangplan.report.canvas import COLORS, INK, LINE, OTHER, PAPER, draw, short
 from gangplan.report.occupancy import Occupancy
-from gangplan.report.wording import count
+from gangplan.report.wording import count, natural
 from gangplan.snapshot import Snapshot
 from gangplan.solver import format_quantity
 
@@ -17,14 +17,14 @@ _MAX_BARS = 40
 _Domain = tuple[str, ...]
 
 
-def domain_bars(snapshot: Snapshot, seen: Occupancy, gangs: Sequence[str], title: str) -> str:
+def domain_bars(snapshot: Snapshot, seen: Occupancy, title: str) -> str:
     """Draw how much of each domain the gangs take, what else takes, and what is free.
 
     Args:
         snapshot: The cluster.
         seen: Who holds what.
-        gangs: Names of the gangs that have a colour; those that take most keep theirs, the others share one.
-        title: Title of the figure; how the nodes were summed up is added.
+        title: Title of the figure; how the nodes were summed up is added. The gangs that take most have a colour
+            of their own, the others share one.
     """
     depth = len(snapshot.topology)
     domains = _domains(snapshot, depth)
@@ -34,11 +34,12 @@ def domain_bars(snapshot: Snapshot, seen: Occupancy, gangs: Sequence[str], title
     level = snapshot.topology[depth - 1] if depth else ""
     sums = {domain: _taken(seen, nodes) for domain, nodes in domains.items()}
     room = {domain: sum(seen.capacity[node] for node in nodes) for domain, nodes in domains.items()}
-    shown = sorted(sorted(domains, key=lambda d: (-sum(sums[d][g] for g in gangs), -sums[d].total(), d))[:_MAX_BARS])
+    fullest = sorted(domains, key=lambda d: (sums[d][""] - sums[d].total(), -sums[d].total(), d))
+    shown = sorted(fullest[:_MAX_BARS], key=lambda domain: [natural(value) for value in domain])
     total = Counter[str]()
     for taken in sums.values():
         total.update({gang: amount for gang, amount in taken.items() if gang})
-    named = sorted(sorted(total, key=lambda gang: (-total[gang], gang))[: len(COLORS)])
+    named = sorted(sorted(total, key=lambda gang: (-total[gang], gang))[: len(COLORS)], key=natural)
     rest = [gang for gang in sorted(total) if gang not in named]
     layers: list[tuple[str, Sequence[str], dict[str, Any]]] = [
         *((short(name, 30), [name], {"color": color}) for name, color in zip(named, COLORS, strict=False)),
@@ -56,7 +57,10 @@ def domain_bars(snapshot: Snapshot, seen: Occupancy, gangs: Sequence[str], title
                 width = sum(sums[domain][gang] for gang in members)
                 axes.barh(row, width / scale, left=left / scale, height=0.72, edgecolor=PAPER, lw=0.4, **look)
                 left += width
-        labels = [f"{'/'.join(domain) or 'whole cluster'} ({count(len(domains[domain]), 'node')})" for domain in shown]
+        labels = [
+            f"{'/'.join(domain) or 'whole cluster'} ({count(len(domains[domain]), 'node')})"
+            for domain in shown
+        ]
         axes.set_yticks(range(len(shown)), [short(label, 44) for label in labels], fontsize=8)
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
@@ -65,8 +69,17 @@ def domain_bars(snapshot: Snapshot, seen: Occupancy, gangs: Sequence[str], title
         axes.set_xlabel(f"{seen.resource}{', in base units' if scale == 1 and seen.unit > 1 else ''}")
         handles = [Patch(label=label, **look) for label, _, look in layers]
         handles.append(Patch(facecolor=PAPER, edgecolor=LINE, label="free"))
-        axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1), ncols=5, borderaxespad=0.3, fontsize=8)
-        axes.set_title(_head(title, snapshot, level, len(domains) - len(shown)), pad=14 + 14 * -(-len(handles) // 5))
+        axes.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(-0.01, 1),
+            ncols=5,
+            borderaxespad=0.3,
+            fontsize=8,
+        )
+        axes.set_title(
+            _head(title, snapshot, level, len(domains) - len(shown)), pad=14 + 14 * -(-len(handles) // 5)
+        )
 
     placed = format_quantity(seen.resource, total.total())
     label = f"{title}: gangs take {placed} {seen.resource} of {count(len(snapshot.nodes), 'node')}"
@@ -79,7 +92,9 @@ def _domains(snapshot: Snapshot, depth: int) -> Mapping[_Domain, list[str]]:
     keys = snapshot.topology[:depth]
     for node in snapshot.nodes:
         inside = all(key in node.labels for key in keys)
-        found[tuple(node.labels[key] for key in keys) if inside else ("outside the topology",)].append(node.name)
+        found[tuple(node.labels[key] for key in keys) if inside else ("outside the topology",)].append(
+            node.name
+        )
     return found
 
 

@@ -5,6 +5,7 @@ Equal input gives equal bytes. Names may be any text. A lot of input is drawn in
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -31,7 +32,7 @@ _PHASES: dict[Phase, tuple[str, str]] = {
     "Binding": ("#CC79A7", ""),
     "Bound": ("#0072B2", ""),
 }
-_MARKS = {"Succeeded": "✓", "Failed": "✗", "Canceled": "■", "TimedOut": "⌛"}
+_MARKS = {"Succeeded": "✓", "Failed": "✗", "Canceled": "■", "TimedOut": "✗"}
 
 
 def timeline(records: Sequence[GangRecord], now: float, *, title: str = "What the gangs went through") -> str:
@@ -42,12 +43,14 @@ def timeline(records: Sequence[GangRecord], now: float, *, title: str = "What th
         now: Seconds since 1970; where the bars of gangs that did not end stop.
         title: Title of the figure.
     """
-    ordered = sorted((record for record in records if record.history), key=lambda r: (r.history[0].at, r.name, r.uid))
+    ordered = sorted(
+        (record for record in records if record.history), key=lambda r: (r.history[0].at, r.name, r.uid)
+    )
     shown = ordered[-_MAX_BARS:]
     origin = min((record.history[0].at for record in shown), default=now)
     end = max([now, *(record.history[-1].at for record in shown)], default=now)
     unit, seconds = next((u for u in (("h", 3600), ("min", 60)) if end - origin >= 2 * u[1]), ("s", 1))
-    span = max((end - origin) / seconds, 1e-9)
+    span = max((end - origin) / seconds, 0.1)
 
     def paint(figure: Figure) -> None:
         axes = figure.add_subplot()
@@ -60,13 +63,24 @@ def timeline(records: Sequence[GangRecord], now: float, *, title: str = "What th
                 seen.add(event.phase)
                 color, hatch = _PHASES[event.phase]
                 left, right = (event.at - origin) / seconds, (stop - origin) / seconds
-                axes.barh(row, right - left, left=left, height=0.6, color=color, hatch=hatch, edgecolor=PAPER, lw=0.5)
+                axes.barh(
+                    row,
+                    right - left,
+                    left=left,
+                    height=0.6,
+                    color=color,
+                    hatch=hatch,
+                    edgecolor=PAPER,
+                    lw=0.5,
+                )
             last = (record.history[-1].at - origin) / seconds
             if record.outcome is not None:
                 text, x = f"{_MARKS[record.outcome]} {record.outcome}", last
             else:
                 text, x = record.phase, (max(now, record.history[-1].at) - origin) / seconds
-            axes.annotate(text, (x, row), (4, 0), textcoords="offset points", va="center", fontsize=8, color=SOFT)
+            axes.annotate(
+                text, (x, row), (4, 0), textcoords="offset points", va="center", fontsize=8, color=SOFT
+            )
         axes.set_yticks(range(len(shown)), [short(record.name, 32) for record in shown])
         axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
         axes.set_xlim(0, span * 1.14)
@@ -76,19 +90,28 @@ def timeline(records: Sequence[GangRecord], now: float, *, title: str = "What th
         axes.spines["left"].set_visible(False)
         cut = f" (the latest {len(shown)} of {len(ordered):,})" if len(shown) < len(ordered) else ""
         axes.set_title(short(title, 90) + cut, pad=26 if seen else 8)
+        if not shown:
+            _say_nothing(axes, "no gang was asked for")
         handles = [
             Patch(facecolor=color, hatch=hatch, edgecolor=PAPER, label=phase)
             for phase, (color, hatch) in _PHASES.items()
             if phase in seen
         ]
         if handles:
-            axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1), ncols=6, borderaxespad=0.3)
+            axes.legend(
+                handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1), ncols=6, borderaxespad=0.3
+            )
 
-    return draw(f"{title}: {count(len(shown), 'gang')} over {span:.4g} {unit}", 9, 1.3 + 0.3 * len(shown), paint)
+    return draw(
+        f"{title}: {count(len(shown), 'gang')} over {span:.4g} {unit}", 9, 1.3 + 0.3 * len(shown), paint
+    )
 
 
 def curves(
-    history: Sequence[Mapping[str, float]], *, test_accuracy: float | None = None, title: str = "How training went"
+    history: Sequence[Mapping[str, float]],
+    *,
+    test_accuracy: float | None = None,
+    title: str = "How training went",
 ) -> str:
     """Draw loss and accuracy over steps.
 
@@ -105,13 +128,18 @@ def curves(
 
     def paint(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
-        panels: tuple[tuple[Axes, str, str], ...] = ((left, "loss", COLORS[0]), (right, "accuracy", COLORS[5]))
+        panels: tuple[tuple[Axes, str, str], ...] = (
+            (left, "loss", COLORS[0]),
+            (right, "accuracy", COLORS[5]),
+        )
         for axes, name, color in panels:
             values = [_number(entry.get(name)) for entry in kept]
             axes.plot(steps, values, color=color, marker="o" if len(kept) < 30 else "", markersize=3.5)
             numbers = [value for value in values if math.isfinite(value)]
-            axes.set_title(f"{name}, last {numbers[-1]:.4g}" if numbers else f"{name}: no numbers", color=INK)
+            axes.set_title(f"{name}, last {numbers[-1]:.4g}" if numbers else name, color=INK)
             axes.set_xlabel("step")
+            if not numbers:
+                _say_nothing(axes, "nothing was recorded")
         left.set_ylim(bottom=min(0, left.get_ylim()[0]))
         right.set_ylim(min(0, right.get_ylim()[0]), 1.02)
         if test_accuracy is not None:
@@ -135,11 +163,21 @@ def curves(
     return draw(f"{title}: loss and accuracy over {count(len(ordered), 'point')}", 9, 3.2, paint)
 
 
+def _say_nothing(axes: Axes, text: str) -> None:
+    """Say that there is nothing to see, rather than draw scales of nothing."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=SOFT)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_xlabel("")
+
+
 def _number(value: float | None) -> float:
     return math.nan if value is None or not math.isfinite(value) else value
 
 
-def confusion(matrix: Sequence[Sequence[int]], class_names: Sequence[str], *, title: str = "Confusion matrix") -> str:
+def confusion(
+    matrix: Sequence[Sequence[int]], class_names: Sequence[str], *, title: str = "Confusion matrix"
+) -> str:
     """Draw how often each class was taken for each.
 
     Args:
@@ -152,7 +190,9 @@ def confusion(matrix: Sequence[Sequence[int]], class_names: Sequence[str], *, ti
     """
     size = len(class_names)
     if len(matrix) != size or any(len(row) != size for row in matrix):
-        raise ValueError(f"wanted {size} rows and columns, one for each class name; found {[len(row) for row in matrix]}")
+        raise ValueError(
+            f"wanted {size} rows and columns, one for each class name; found {[len(row) for row in matrix]}"
+        )
     total, right = sum(map(sum, matrix)), sum(matrix[i][i] for i in range(size))
     names = [short(name, 16) for name in class_names]
     side = min(9.0, 2.0 + 0.42 * size)
@@ -168,7 +208,15 @@ def confusion(matrix: Sequence[Sequence[int]], class_names: Sequence[str], *, ti
                     color = ink_on("#" + "".join(f"{round(255 * part):02x}" for part in shade[:3]))
                     weight = "bold" if i == j else "normal"
                     if cell:
-                        axes.text(j + 0.5, i + 0.5, f"{cell:,}", ha="center", va="center", color=color, weight=weight)
+                        axes.text(
+                            j + 0.5,
+                            i + 0.5,
+                            f"{cell:,}",
+                            ha="center",
+                            va="center",
+                            color=color,
+                            weight=weight,
+                        )
         every = math.ceil(size / 40) or 1
         ticks = range(0, size, every)
         labels = [names[i] for i in ticks]
@@ -196,7 +244,7 @@ def roc(points: Sequence[tuple[float, float]], *, title: str = "Hits and false a
         title: Title of the figure.
     """
     line = sorted({(0.0, 0.0), (1.0, 1.0), *((float(x), float(y)) for x, y in points)})
-    area = sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in zip(line, line[1:], strict=False))
+    area = sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(line))
 
     def paint(figure: Figure) -> None:
         axes = figure.add_subplot()

@@ -68,7 +68,9 @@ def occupancy(snapshot: Snapshot, placements: Placements) -> Occupancy:
     taken: set[tuple[str, str, int]] = set()
     for pod in snapshot.running:
         drawn = pod.gang if pod.gang in placements else None
-        tenant = Tenant(gang=drawn, role=pod.role if drawn else None, index=pod.index if drawn else None, amount=0)
+        tenant = Tenant(
+            gang=drawn, role=pod.role if drawn else None, index=pod.index if drawn else None, amount=0
+        )
         holders.append((pod.node, tenant, held_by(pod, wanted)))
         if pod.gang is not None and pod.role is not None and pod.index is not None:
             taken.add((pod.gang, pod.role, pod.index))
@@ -86,6 +88,8 @@ def occupancy(snapshot: Snapshot, placements: Placements) -> Occupancy:
     for place, who, amounts in holders:
         by_node[place].append(replace(who, amount=amounts.get(resource, 0)))
     capacity = {name: amounts.get(resource, 0) for name, amounts in there.items()}
+    if resource == "pods":  # a node that does not list them has no limit
+        capacity = {name: there[name].get("pods", len(by_node.get(name, ()))) for name in capacity}
     sizes = [*capacity.values(), *(tenant.amount for tenants in by_node.values() for tenant in tenants)]
     return Occupancy(
         resource=resource,
@@ -101,14 +105,16 @@ def _allocatable(node: Node) -> Amounts:
 
 
 def _scarcest(there: Mapping[str, Amounts], taken: Sequence[Amounts]) -> str:
-    """Choose the resource whose largest share is taken; ``pods`` only if there is no other; a GPU among equals."""
+    """Choose the resource of which the largest share is taken; a GPU among equals; ``pods`` if there is no other."""
     total, used = Counter[str](), Counter[str]()
     for amounts in there.values():
         total.update(amounts)
     for amounts in taken:
         used.update(amounts)
-    names = sorted({*total, *used} - {"pods"}) or ["pods"]
-    return min(names, key=lambda name: (-Fraction(used[name], max(total[name], 1)), not name.endswith("/gpu"), name))
+    names = [name for name in total if name != "pods" and total[name] > 0] or ["pods"]
+    return min(
+        names, key=lambda name: (-Fraction(used[name], max(total[name], 1)), not name.endswith("/gpu"), name)
+    )
 
 
 def _order(tenant: Tenant) -> tuple[bool, str, str, int]:

@@ -135,7 +135,9 @@ def as_markdown(page: Page) -> str:
     if page.subtitle:
         parts.append(f"**{markdown.escape(page.subtitle)}**")
     if page.facts:
-        parts.append("\n".join(f"- {markdown.escape(name)}: {markdown.escape(value)}" for name, value in page.facts))
+        parts.append(
+            "\n".join(f"- {markdown.escape(name)}: {markdown.escape(value)}" for name, value in page.facts)
+        )
     for part in page.sections:
         parts.append(f"## {markdown.escape(part.title)}")
         parts += [markdown.escape(paragraph) for paragraph in part.paragraphs]

@@ -39,14 +39,20 @@ def listed(items: Sequence[str]) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Write indices short: ``0–3, 5``."""
+    """Write indices short, runs of them by their ends."""
     runs: list[tuple[int, int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number - 1:
             runs[-1] = (runs[-1][0], number)
         else:
             runs.append((number, number))
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in runs)
+    return ", ".join(str(first) if first == last else f"{first}\N{EN DASH}{last}" for first, last in runs)
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Give a key that sorts names as people do: ``r2`` before ``r10``."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", text)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts] + [(-2, text)]
 
 
 def amount(quantity: str, resource: str, *, gpu: str | None = None) -> str:
