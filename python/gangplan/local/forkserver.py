@@ -66,6 +66,7 @@ class ForkServer:
     def __init__(self, line: Line, parent: int, preload: tuple[str, ...]) -> None:
         self._line = line
         self._preload = preload
+        self._environ = dict(os.environ)
         self._loaded: dict[str, bool] = {}
         self._children: dict[int, _Child] = {}
         self._waiting: deque[Start] = deque()
@@ -130,7 +131,7 @@ class ForkServer:
             module = self._module(start)
             if self._closing is not None:
                 return
-            pid = spawn(start, None if module is None else lambda: run_module(module, start))
+            pid = spawn(start, None if module is None else lambda: self._run(module, start))
         except OSError as error:
             self._line.send(event="failed", key=start.key, message=f"{error}")
             return
@@ -141,12 +142,17 @@ class ForkServer:
         """Tell the module that a start can be forked with, after it was imported; None: start it as usual."""
         match start.command:
             case (word, "-m", module, *_) if is_python(word) and module in self._preload:
-                if not _same_at_import(start.env):
+                if _at_import(start.env) != _at_import(replica_env(self._environ)):
                     return None
                 if module not in self._loaded:
                     self._loaded[module] = self._import(module)
                 return module if self._loaded[module] else None
         return None
+
+    def _run(self, module: str, start: Start) -> int:
+        """Run a module in a forked process; what its import has put into the environment stays there."""
+        added = {key: value for key, value in os.environ.items() if key not in self._environ}
+        return run_module(module, start, added)
 
     def _import(self, module: str) -> bool:
         """Import a module, looking up now and then, as it can take many seconds."""
@@ -226,13 +232,13 @@ class ForkServer:
             self._reap()
 
 
-def run_module(module: str, start: Start) -> int:
+def run_module(module: str, start: Start, added: Mapping[str, str]) -> int:
     """Run a module in a forked process as ``python -m`` would, and give the exit code.
 
     The module's own code runs once more; what it imports is there already.
     """
     os.environ.clear()
-    os.environ.update(start.env)
+    os.environ.update({**added, **start.env})
     if not wear_badge(start.env):
         os.execvpe(sys.executable, (sys.executable, *start.command[1:]), dict(start.env))  # noqa: S606
     for stream in (sys.stdout, sys.stderr):
@@ -266,18 +272,11 @@ def _code_of(code: object) -> int:
     return 1
 
 
-def _same_at_import(env: Mapping[str, str]) -> bool:
-    """Whether variables that are read during an import are those of this process."""
-    here = replica_env(os.environ)
-
-    def read(variables: Mapping[str, str]) -> dict[str, str]:
-        return {
-            key: value
-            for key, value in variables.items()
-            if key.startswith(_READ_AT_IMPORT) and key != "TF_CONFIG"
-        }
-
-    return read(here) == read(env)
+def _at_import(env: Mapping[str, str]) -> dict[str, str]:
+    """Give the variables that are read while TensorFlow is imported, so that no later value counts."""
+    return {
+        key: value for key, value in env.items() if key.startswith(_READ_AT_IMPORT) and key != "TF_CONFIG"
+    }
 
 
 def main() -> None:
@@ -294,6 +293,8 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     ForkServer(line, options.parent, tuple(options.preload)).serve()
+    sys.stderr.flush()
+    os._exit(0)  # taking down what the imports have set up takes a second
 
 
 if __name__ == "__main__":

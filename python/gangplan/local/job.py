@@ -189,7 +189,9 @@ class JobRun:
         started = self._replicas[name].started_at
         self._set(name, exit_code=code, finished_at=now)
         if self._verdict is not None:
-            self._set(name, state="Stopped" if told else _state(code))
+            # One that ended well by itself while a job that succeeded was taken down was not ended by us.
+            well = code == 0 and self._verdict.state == "Succeeded"
+            self._set(name, state="Stopped" if told and not well else _state(code))
             return self._settle()
         if self._regrouping:
             self._set(name, state="Pending")

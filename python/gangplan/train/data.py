@@ -200,7 +200,7 @@ def _npz(path: Path, split: str | None, classes: int | None) -> ImageData:
     if not missing:
         known = classes or (int(arrays["classes"]) if "classes" in arrays else None)
         for part in ("train", "test"):
-            _check_part(path, part, arrays[f"x_{part}"], arrays[f"y_{part}"], known, problems)
+            problems += _part_problems(path, part, arrays, known)
         if arrays["x_train"].shape[1:] != arrays["x_test"].shape[1:]:
             problems.append(Problem(f"{path}:x_test", "CONTRADICTION", "images differ in shape from x_train"))
     if problems:
@@ -221,14 +221,11 @@ def _npz(path: Path, split: str | None, classes: int | None) -> ImageData:
     )
 
 
-def _check_part(
-    path: Path,
-    part: str,
-    images: np.ndarray,
-    labels: np.ndarray,
-    classes: int | None,
-    problems: list[Problem],
-) -> None:
+def _part_problems(
+    path: Path, part: str, arrays: dict[str, np.ndarray], classes: int | None
+) -> list[Problem]:
+    problems: list[Problem] = []
+    images, labels = arrays[f"x_{part}"], arrays[f"y_{part}"]
     images_path, labels_path = f"{path}:x_{part}", f"{path}:y_{part}"
     if images.ndim not in (3, 4) or images.size == 0:
         message = f"must be (count, height, width) or (count, height, width, channels), found {images.shape}"
@@ -242,7 +239,7 @@ def _check_part(
         problems.append(Problem(images_path, "OUT_OF_RANGE", "floating values must be from 0 to 1"))
     if not np.issubdtype(labels.dtype, np.integer):
         problems.append(Problem(labels_path, "WRONG_TYPE", f"must be whole numbers, found {labels.dtype}"))
-        return
+        return problems
     if labels.size != len(images) or labels.ndim not in (1, 2):
         message = f"has shape {labels.shape}, but there are {len(images)} images"
         problems.append(Problem(labels_path, "CONTRADICTION", message))
@@ -250,6 +247,7 @@ def _check_part(
         message = f"labels must be from 0 to {'' if classes is None else classes - 1}".rstrip()
         message += f", found {labels.min()} to {labels.max()}"
         problems.append(Problem(labels_path, "OUT_OF_RANGE", message))
+    return problems
 
 
 def _with_channels(images: np.ndarray) -> np.ndarray:

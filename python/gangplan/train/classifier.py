@@ -1,0 +1,256 @@
+"""A small image classifier, trained by one process or by a gang: ``python -m gangplan.train.classifier``.
+
+The same command runs in every replica; TF_CONFIG says which one it is. Under ``--out``:
+
+========================  ======================================================================
+``model/``                SavedModel, ``images -> probabilities``
+``checkpoints/``          the last two states; ``--resume`` goes on from the last
+``events/``               event files for TensorBoard
+``history.json``          ``[{"step", "loss", "accuracy", "seconds"}, …]``, grows while training
+``result.json``           accuracy on images that were never trained on, speed, versions; written last
+========================  ======================================================================
+
+Only the chief (without one: worker 0) writes there, so the other replicas need no volume. When a worker of a
+parameter-server job ends, the others go on. When a parameter server or the chief ends, the variables are lost:
+the chief fails, and a job that is started again with ``--resume`` goes on from the last checkpoint, with any
+number of replicas and any strategy.
+
+Exit codes: 0 done; 3 bad input; 98 a server's port was taken, start again with others; 1 anything else.
+"""
+
+import argparse
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+import keras
+import tensorflow as tf
+
+from gangplan.errors import GangplanError, InvalidInput, Problem
+from gangplan.train import checkpoint, progress
+from gangplan.train.data import ImageData, load
+from gangplan.train.evaluator import follow, judge
+from gangplan.train.loop import Settings, make_loop, make_optimizer
+from gangplan.train.network import build, export
+from gangplan.train.strategy import CHOICES, Seat, make_strategy, serve, take_seat
+from gangplan.train.words import say
+
+INVALID_INPUT = 3
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Take the part in the training that TF_CONFIG gives to this process."""
+    options = _parser().parse_args(arguments)
+    try:
+        _check(options)
+        seat = take_seat(options.strategy)
+        _run(seat, options)
+    except InvalidInput as error:
+        say(str(error), error=True)
+        raise SystemExit(INVALID_INPUT) from error
+    except GangplanError as error:
+        say(str(error), error=True)
+        raise SystemExit(1) from error
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m gangplan.train.classifier",
+        description="Train a small image classifier, alone or as a gang (TF_CONFIG).",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--data", required=True, help="'digits', a folder with IDX files, or an .npz file")
+    add("--split", help="images to train with / to test with, such as 8000/2000, if the data has one part")
+    add("--out", type=Path, required=True, help="folder for model, checkpoints, event files, results")
+    add("--strategy", choices=CHOICES, default="auto", help="how the replicas train together")
+    add("--epochs", type=int, default=20, help="how often each image is seen")
+    add("--steps", type=int, help="number of steps, instead of --epochs")
+    add("--batch", type=int, default=32, help="images of a step")
+    add("--learning-rate", type=float, default=0.002, help="of Adam")
+    add("--seed", type=int, default=0, help="of the split, the first weights and the order of the images")
+    add("--resume", action="store_true", help="go on from the last checkpoint, if there is one")
+    add("--log-every", type=int, help="steps between two lines (default: a twentieth of all)")
+    add("--checkpoint-every", type=int, help="steps between two checkpoints (default: a quarter of all)")
+    return parser
+
+
+def _check(options: argparse.Namespace) -> None:
+    problems = []
+    for name in ("epochs", "steps", "batch", "log_every", "checkpoint_every"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            problems.append(
+                Problem(f"--{name.replace('_', '-')}", "OUT_OF_RANGE", f"must be at least 1, found {value}")
+            )
+    if not 0 < options.learning_rate < float("inf"):
+        message = f"must be above 0, found {options.learning_rate}"
+        problems.append(Problem("--learning-rate", "OUT_OF_RANGE", message))
+    if not 0 <= options.seed < 1 << 20:
+        problems.append(
+            Problem("--seed", "OUT_OF_RANGE", f"must be from 0 to {(1 << 20) - 1}, found {options.seed}")
+        )
+    if problems:
+        raise InvalidInput(problems, "training")
+
+
+def _run(seat: Seat, options: argparse.Namespace) -> None:
+    if seat.idle:
+        say(f"{seat.role}-{seat.index} has no part in a training of kind {seat.kind}")
+        return
+    if seat.kind == "ps" and seat.role in {"ps", "worker"}:
+        serve(seat)
+    keras.utils.set_random_seed(options.seed)
+    if seat.kind == "alone":
+        tf.config.experimental.enable_op_determinism()
+    data = load(options.data, split=options.split, seed=options.seed)
+    if seat.role == "evaluator":
+        follow(options.out, data, _copy(data, options))
+    else:
+        _train(seat, data, options)
+
+
+def _copy(data: ImageData, options: argparse.Namespace) -> checkpoint.Copy:
+    settings = Settings(batch=options.batch, learning_rate=options.learning_rate, seed=options.seed)
+    return checkpoint.Copy(build(data.image_shape, data.classes, options.seed), make_optimizer(settings))
+
+
+def _train(seat: Seat, data: ImageData, options: argparse.Namespace) -> None:
+    total = options.steps or options.epochs * -(-len(data.train_labels) // options.batch)
+    who = ", ".join(f"{count} {role}" for role, count in sorted(seat.replicas.items()))
+    say(f"{seat.role}-{seat.index} of {who}: {seat.kind} training on {data.name}, {total} steps")
+    strategy = make_strategy(seat)
+    leader = _Leader(data, options, total) if seat.leads else None
+    # Replicas that train together must agree on where to go on; the leader's files need not be theirs.
+    done = _agree(strategy, seat, leader.restore() if leader else 0)
+    settings = Settings(
+        batch=options.batch, learning_rate=options.learning_rate, seed=options.seed, first_step=done
+    )
+    loop = make_loop(seat, strategy, data, settings)
+    if done:
+        _spread(strategy, seat, loop, leader.copy if leader else None)
+    if leader:
+        leader.begin(done)
+    step = done
+    log_every = options.log_every or max(1, total // 20)
+    while step < total:
+        count = min(log_every - step % log_every, total - step)
+        loss, accuracy = loop.run(count)
+        step += count
+        if leader:
+            leader.note(loop, step, loss, accuracy)
+    if leader:
+        leader.finish(loop, seat)
+
+
+def _agree(strategy: Any, seat: Seat, step: int) -> int:
+    """Give the leader's step to all replicas."""
+    if seat.kind != "mirrored":
+        return step
+    return int(_sum(strategy, tf.constant(float(step if seat.leads else 0))).numpy())
+
+
+def _spread(strategy: Any, seat: Seat, loop: Any, copy: checkpoint.Copy | None) -> None:
+    """Set the state of the training to the leader's copy, on all replicas."""
+    if seat.kind != "mirrored":
+        assert copy is not None
+        copy.give(loop.network, loop.optimizer)
+        return
+    source = copy.state() if copy else None
+    for i, variable in enumerate([*loop.network.variables, *loop.optimizer.variables]):
+        value = tf.convert_to_tensor(variable.numpy())
+        mine = source[i] if source else tf.zeros_like(value)
+        variable.assign(_sum(strategy, mine))
+
+
+def _sum(strategy: Any, value: Any) -> Any:
+    """Add up what the replicas hold; all of them must call it."""
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def total(mine: Any) -> Any:
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(tf.identity, args=(mine,)), axis=None)
+
+    return total(value)
+
+
+class _Leader:
+    """What only the leader of a job does: keep checkpoints, tell how it goes, write the results."""
+
+    def __init__(self, data: ImageData, options: argparse.Namespace, total: int) -> None:
+        self._data, self._options, self._total = data, options, total
+        self._out: Path = options.out
+        self._checkpoints = self._out / "checkpoints"
+        try:
+            self._out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            problem = Problem("--out", "BAD_VALUE", f"{self._out} cannot be made: {error.strerror or error}")
+            raise InvalidInput([problem], "training") from error
+        self._every = options.checkpoint_every or max(1, total // 4)
+        self._saved = 0
+        self._first = 0
+        self.copy = _copy(data, options)
+
+    def restore(self) -> int:
+        """Give the steps done by earlier starts, with their state in the copy."""
+        done = 0
+        if self._options.resume:
+            done = min(self.copy.restore(self._checkpoints) or 0, self._total)
+        else:
+            checkpoint.forget(self._checkpoints)
+        progress.forget(self._out, resume=done > 0)
+        return done
+
+    def begin(self, done: int) -> None:
+        self._first = self._saved = done
+        if done:
+            say(f"resumed at step {done}")
+        self._progress = progress.Progress(self._out, self._total, done)
+
+    def note(self, loop: Any, step: int, loss: float, accuracy: float) -> None:
+        self._progress.tell(step, loss, accuracy)
+        if step - self._saved >= self._every and step < self._total:
+            self._save(loop, step)
+            self._progress.tell_test(step, *judge(self.copy.network, self._data))
+
+    def finish(self, loop: Any, seat: Seat) -> None:
+        seconds = self._progress.seconds
+        self._save(loop, self._total)
+        loss, accuracy = judge(self.copy.network, self._data)
+        self._progress.tell_test(self._total, loss, accuracy)
+        signature = export(self.copy.network, self._data.image_shape, self._out / "model")
+        steps = self._total - self._first
+        self._progress.finish(
+            {
+                "finished": True,
+                "accuracy": accuracy,
+                "loss": loss,
+                "steps": self._total,
+                "batch": self._options.batch,
+                "learning_rate": self._options.learning_rate,
+                "seed": self._options.seed,
+                "seconds": round(seconds, 3),
+                "images_per_s": round(steps * self._options.batch / seconds, 1) if steps else 0.0,
+                "strategy": seat.kind,
+                "replicas": seat.replicas,
+                "resumed_at": self._first,
+                "signature": signature,
+                "data": self._data.name,
+                "data_digest": f"sha256:{self._data.digest}",
+                "tensorflow": tf.__version__,
+                "keras": keras.__version__,
+                "python": platform.python_version(),
+            }
+        )
+        say(f"model written to {self._out / 'model'}")
+
+    def _save(self, loop: Any, step: int) -> None:
+        self.copy.take(loop.network, loop.optimizer, step)
+        self.copy.save(self._checkpoints)
+        self._saved = step
+
+
+if __name__ == "__main__":
+    main()
