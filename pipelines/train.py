@@ -84,7 +84,6 @@ def train(
         preparing = prepare_data(**common, source=data_source, split=data_split, seed=data_seed)
         admitting = admit(
             **common,
-            dataset=preparing.outputs["dataset"],
             image=image,
             tfjob=tfjob_yaml,
             queue=gang_queue,
@@ -108,6 +107,7 @@ def train(
             seed=train_seed,
             deadline_seconds=train_deadline_seconds,
         )
+        admitting.after(preparing)
         launching = launch_tfjob(
             **common,
             job=admitting.outputs["job"],

@@ -9,7 +9,6 @@ from components._image import IMAGE
 
 @dsl.component(base_image=IMAGE, install_kfp_package=False)
 def admit(
-    dataset: dsl.Input[dsl.Dataset],
     job: dsl.Output[dsl.Artifact],
     snapshot: dsl.Output[dsl.Artifact],
     plan: dsl.Output[dsl.Artifact],
@@ -45,7 +44,6 @@ def admit(
     Ends green also when the gang was not admitted: conclude makes the run red.
 
     Args:
-        dataset: The prepared data set.
         job: The TFJob manifest.
         snapshot: The cluster as it was decided on.
         plan: The plan.
@@ -88,7 +86,6 @@ def admit(
         wait_seconds=wait_seconds,
         wait_if_impossible=wait_if_impossible,
         tfjob=tfjob,
-        dataset=dataset.path,
         job=job.path,
         snapshot=snapshot.path,
         plan=plan.path,

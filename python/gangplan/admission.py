@@ -154,15 +154,9 @@ def cycle(
         lifetimes: How long things are kept.
         gone: Owners that do not exist any more.
     """
-    before = sorted(records, key=lambda record: record.name)
-    after: dict[str, GangRecord] = {}
-    removed: list[Write | Remove] = []
-    for record in before:
-        current = _expire(record, now=now, gone=gone)
-        if current.finished_at is not None and now - current.finished_at >= lifetimes.record_s:
-            removed.append(Remove(record=record))
-        else:
-            after[record.name] = current
+    before = {record.name: record for record in records}
+    settled, removed = settle(before.values(), now=now, lifetimes=lifetimes, gone=gone)
+    after = {record.name: record for record in settled}
 
     snapshot = combine(cluster, after.values())
     plan = solver.solve(snapshot)
@@ -186,10 +180,28 @@ def cycle(
         after[name] = replace(
             record, reason=rejection.message, rejection=rejection, position=rejection.position
         )
-    changed = [after[record.name] for record in before if record.name in after and after[record.name] != record]
+    changed = [record for name, record in sorted(after.items()) if record != before[name]]
     return Decision(
         snapshot=snapshot, plan=plan, actions=(*removed, *(Write(record=record) for record in changed))
     )
+
+
+def settle(
+    records: Iterable[GangRecord], *, now: float, lifetimes: Lifetimes, gone: frozenset[Owner]
+) -> tuple[list[GangRecord], list[Remove]]:
+    """Let time pass: void reservations end, gangs whose owner is gone end, old finished records are to be removed.
+
+    Returns:
+        The records as they are then, and those to remove, both by name.
+    """
+    kept, removed = [], []
+    for record in sorted(records, key=lambda record: record.name):
+        current = _expire(record, now=now, gone=gone)
+        if current.finished_at is not None and now - current.finished_at >= lifetimes.record_s:
+            removed.append(Remove(record=record))
+        else:
+            kept.append(current)
+    return kept, removed
 
 
 def _expire(record: GangRecord, *, now: float, gone: frozenset[Owner]) -> GangRecord:

@@ -120,3 +120,13 @@ def parse_quantity(resource: str, text: str, *, round_up: bool) -> int:
 def format_quantity(resource: str, amount: int) -> str:
     """Write base units as a Kubernetes quantity; the inverse of :func:`parse_quantity`."""
     return _core.format_quantity(resource, amount)
+
+
+def core_version() -> str:
+    """Version of the Rust solver."""
+    return _core.version()
+
+
+def rules() -> tuple[str, ...]:
+    """Codes of all rules that refusals and checks name; ``docs/rules.md`` explains them."""
+    return tuple(_core.rules())

@@ -3,11 +3,10 @@
 import logging
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from gangplan import admission
 from gangplan.admission import Verdict
@@ -19,7 +18,7 @@ from gangplan.local.store import LocalStore
 from gangplan.plan import Plan
 from gangplan.record import GangRecord, new
 from gangplan.report.explanation import explain
-from gangplan.snapshot import Snapshot
+from gangplan.snapshot import Gang, Snapshot
 from gangplan.steps.outcome import ADMITTED, NOT_ADMITTED, Outcome
 from gangplan.steps.parameters import Checker
 from gangplan.steps.process import run_owner, step
@@ -38,7 +37,6 @@ def admit(
     wait_seconds: int,
     wait_if_impossible: bool,
     tfjob: str,
-    dataset: str,
     job: str,
     snapshot: str,
     plan: str,
@@ -57,7 +55,6 @@ def admit(
         wait_if_impossible: Wait although the gang cannot fit this cluster even when nothing runs.
         tfjob: A TFJob manifest as YAML to run instead of the training that the parameters describe; its name is
             replaced by the run's.
-        dataset: Path of the data set's description.
         job: Path to write: the TFJob manifest.
         snapshot: Path to write: the snapshot that the decision rests on.
         plan: Path to write: the plan.
@@ -74,14 +71,14 @@ def admit(
     seconds = check.whole("gang_wait_seconds", wait_seconds, at_least=0)
     check.raise_if_any()
     run = open_run(run_id, job_name, volume)
-    manifest = _named(run, tfjob) if tfjob.strip() else training_manifest(run, dataset=dataset, **training)
+    manifest = wanted_manifest(run, tfjob, training)
     write_atomic(Path(job), write(manifest).encode())
 
     store = run.store()
     now = clock()
     wanted = gang(manifest, created=int(now))
     view = cluster_view(store)
-    _refuse_unknown(wanted.queue, (wanted.required, wanted.preferred), view.snapshot())
+    check_names(wanted, view.snapshot())
     record = _enter(store, new(wanted, uid=str(uuid.uuid4()), run_id=run_id, now=now, owner=this_process()))
     verdict = admission.wait(
         store,
@@ -104,19 +101,30 @@ def admit(
     return Outcome(ADMITTED if verdict.admitted else NOT_ADMITTED, verdict.reason)
 
 
-def _named(run: Run, text: str) -> dict[str, Any]:
-    """A user's own manifest, under the run's name and id."""
-    manifest = yaml.load(write(read(text)), Loader=yaml.CSafeLoader)  # noqa: S506 - a deep copy
-    manifest["metadata"]["name"] = run.name
-    return read(write(manifest))
+def wanted_manifest(run: Run, tfjob: str, training: Mapping[str, Any]) -> dict[str, Any]:
+    """The TFJob to run: the user's own under the run's name, else the training that the parameters describe.
+
+    Raises:
+        InvalidInput: Manifest or parameters are wrong; all problems are named.
+    """
+    if not tfjob.strip():
+        return training_manifest(run, **training)
+    manifest = read(tfjob, "tfjob_yaml")
+    return read(write({**manifest, "metadata": {**manifest["metadata"], "name": run.name}}), "tfjob_yaml")
 
 
-def _refuse_unknown(queue: str | None, levels: tuple[str | None, ...], cluster: Snapshot) -> None:
+def check_names(wanted: Gang, cluster: Snapshot) -> None:
+    """See that the cluster knows the queue and the levels that a gang names.
+
+    Raises:
+        InvalidInput: It does not; those that it knows are named.
+    """
+    queue = wanted.queue
     problems = []
     if queue is not None and queue not in {known.name for known in cluster.queues}:
         known = ", ".join(sorted(item.name for item in cluster.queues)) or "none"
         problems.append(Problem("gang_queue", "UNKNOWN_NAME", f"there is no queue {queue!r}; known: {known}"))
-    for name, level in zip(("gang_required_level", "gang_preferred_level"), levels, strict=True):
+    for name, level in (("gang_required_level", wanted.required), ("gang_preferred_level", wanted.preferred)):
         if level is not None and level not in {*cluster.topology, "node"}:
             known = ", ".join([*cluster.topology, "node"])
             problems.append(Problem(name, "UNKNOWN_NAME", f"there is no level {level!r}; known: {known}"))

@@ -12,12 +12,12 @@ from gangplan.errors import Conflict
 from gangplan.kube.tfjob import job as describe
 from gangplan.kube.tfjob import read
 from gangplan.local.cluster import this_process
-from gangplan.local.runtime import LocalRuntime
 from gangplan.record import Outcome as End
 from gangplan.runtime import FINAL, Job, JobStatus
 from gangplan.steps.outcome import ADMITTED, Outcome
 from gangplan.steps.process import step
-from gangplan.steps.run import Run, clock, open_run
+from gangplan.steps.result import training_result
+from gangplan.steps.run import Run, clock, local_runtime, open_run
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def _run(run: Run, manifest_text: str) -> JobStatus:
 
 
 def _follow(run: Run, described: Job) -> JobStatus:
-    with LocalRuntime(run.settings.jobs, forkserver=run.settings.forkserver) as runtime:
+    with local_runtime(run.settings) as runtime:
         admission.hand_over(run.store(), run.name, run_id=run.run_id, owner=this_process())
         runtime.submit(described)
         admission.bind(run.store(), run.name, now=clock(), owner=this_process())
@@ -127,8 +127,6 @@ def _log_tails(ended: JobStatus) -> Iterator[str]:
 
 def _model_facts(run: Run, ended: JobStatus) -> dict[str, Any]:
     """Flat metadata: the UI shows strings and numbers."""
-    from gangplan.steps.result import training_result
-
     facts: dict[str, Any] = {"tfjob": run.name, "run_id": run.run_id, "outcome": ended.state}
     facts["placement"] = encode({replica.name: replica.node for replica in ended.replicas}).decode()
     result = training_result(run)

@@ -1,10 +1,44 @@
-"""What the training program left on the volume."""
+"""What a run produced: the training program's files on the volume, and the run's result for programs."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gangplan.errors import InvalidInput, Problem
 from gangplan.steps.run import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run on this machine ended.
+
+    Attributes:
+        run_id: Id of the run; empty if no step got as far.
+        gang: Name of its gang.
+        outcome: ``Succeeded``, ``Failed``, ``Canceled``, ``TimedOut``, ``NotAdmitted``, or ``Error`` where a step
+            could not do its work.
+        reason: Why, in a sentence or a few lines.
+        error: Class of the error with ``Error``, if it is one of gangplan's: ``InvalidInput``.
+        accuracy: On images that were never trained on, from 0 to 1; None if nothing was judged.
+        replicas: Role, index, node, pid, exit_code, log of each replica.
+        model: Folder of the saved model; None if there is none.
+        events: Folder of the event files for TensorBoard; None if there are none.
+        report: The HTML report; None if there is none.
+        plan: The plan that admitted the gang, or refused it; None if it did not come to that.
+    """
+
+    run_id: str = ""
+    gang: str = ""
+    outcome: str
+    reason: str
+    error: str = ""
+    accuracy: float | None = None
+    replicas: tuple[Mapping[str, Any], ...] = ()
+    model: str | None = None
+    events: str | None = None
+    report: str | None = None
+    plan: Mapping[str, Any] | None = None
 
 
 def training_result(run: Run) -> dict[str, Any]:

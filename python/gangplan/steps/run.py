@@ -11,6 +11,7 @@ from gangplan.admission import Lifetimes
 from gangplan.config import Settings, settings
 from gangplan.errors import ConfigError, InvalidInput, Problem
 from gangplan.local.cluster import LocalCluster
+from gangplan.local.runtime import TRAINERS, LocalRuntime
 from gangplan.local.store import LocalStore
 from gangplan.steps.process import note
 
@@ -62,6 +63,11 @@ class Run:
         return self.folder / "report.html"
 
     @property
+    def page(self) -> Path:
+        """The report as data, for a page that holds more."""
+        return self.folder / "page.json"
+
+    @property
     def summary(self) -> Path:
         """The result of the run for programs."""
         return self.folder / "summary.json"
@@ -108,3 +114,8 @@ def clock() -> float:
 def cluster_view(store: LocalStore) -> LocalCluster:
     """The cluster that the admission cycle sees."""
     return LocalCluster(store)
+
+
+def local_runtime(chosen: Settings) -> LocalRuntime:
+    """What starts the replicas."""
+    return LocalRuntime(chosen.jobs, preload=TRAINERS if chosen.forkserver else ())

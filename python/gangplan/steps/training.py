@@ -1,7 +1,5 @@
 """The TFJob of a training run, from the parameters of the run form."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 from gangplan.kube.manifest import GangRequest, RoleSize, training_job
@@ -10,6 +8,29 @@ from gangplan.steps.parameters import Checker
 from gangplan.steps.run import Run
 
 STRATEGIES = ("auto", "ps", "mirrored", "alone")
+PARAMETERS = {
+    "image": "image",
+    "gang_queue": "queue",
+    "gang_priority": "priority",
+    "gang_required_level": "required_level",
+    "gang_preferred_level": "preferred_level",
+    "role_chief_count": "chief_count",
+    "role_ps_count": "ps_count",
+    "role_ps_cpu": "ps_cpu",
+    "role_ps_memory": "ps_memory",
+    "role_worker_count": "worker_count",
+    "role_worker_cpu": "worker_cpu",
+    "role_worker_memory": "worker_memory",
+    "role_worker_gpus": "worker_gpus",
+    "train_strategy": "strategy",
+    "train_epochs": "epochs",
+    "train_batch_size": "batch_size",
+    "train_learning_rate": "learning_rate",
+    "train_seed": "seed",
+    "train_deadline_seconds": "deadline_seconds",
+}
+"""Parameters of the pipeline that describe the training → what :func:`training_manifest` calls them."""
+
 KEEP_S = 86_400
 """Seconds that an ended TFJob is kept: a day, so that its logs can be read the morning after."""
 
@@ -17,7 +38,6 @@ KEEP_S = 86_400
 def training_manifest(
     run: Run,
     *,
-    dataset: str,
     image: str,
     queue: str,
     priority: int,
@@ -42,7 +62,6 @@ def training_manifest(
 
     Args:
         run: The run.
-        dataset: Path of the data set's description, as prepare_data wrote it.
         image: Container image.
         queue: Queue; empty: none.
         priority: Priority in the queue.
@@ -89,7 +108,7 @@ def training_manifest(
         check.contradiction("role_ps_count", "parameter servers need at least one worker")
     words = [
         *("python", "-m", "gangplan.train.classifier"),
-        *("--data", _data_path(dataset)),
+        *("--data", str(run.data)),
         *("--out", str(run.trained)),
         *("--strategy", check.choice("train_strategy", strategy, STRATEGIES)),
         *("--epochs", str(check.whole("train_epochs", epochs, at_least=1))),
@@ -120,6 +139,3 @@ def training_manifest(
         )
     )
 
-
-def _data_path(dataset: str) -> str:
-    return str(json.loads(Path(dataset).read_text(encoding="utf-8"))["path"])

@@ -1,0 +1,83 @@
+# Every task of the project. `make demo` and `make test` are the two to start with; each does its own set-up.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+  $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done || true)
+PYTHON := $(or $(PYTHON),python3)
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_SOURCES := $(shell find core -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock rust-toolchain.toml
+REQUIRE_ALL ?=
+PYTEST_ARGS ?=
+
+.PHONY: help
+help: ## List the tasks
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-18s %s\n", $$1, $$2 }'
+
+# ---- the two to start with
+
+.PHONY: demo
+demo: dev ## Run the training pipeline and both demos on this machine; ends with the path of a report
+	@$(BIN)/gangplan demo all
+
+.PHONY: test
+test: dev ## Run every test, and name the suites that were left out (REQUIRE_ALL=1: leave none out)
+	@$(MAKE) --no-print-directory lint test-rust test-py test-wheel test-kube-newest
+	@echo "left out: none"
+
+# ---- set-up
+
+.PHONY: dev
+dev: .make/built ## Make .venv with everything in it, and build the solver into it
+
+.make/needs: tools/needs
+	@tools/needs $(PYTHON)
+	@mkdir -p .make && touch $@
+
+.make/packages: requirements.lock | .make/needs
+	@echo "setting up $(VENV) (locked versions, about 2.5 GB) …"
+	@rm -rf $(VENV) && $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+.make/built: .make/packages pyproject.toml $(RUST_SOURCES)
+	@echo "building the solver …"
+	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --locked
+	@touch $@
+
+.PHONY: lock
+lock: ## Choose newest versions again and write requirements.lock
+	@$(PYTHON) -m venv .make/uv && .make/uv/bin/pip install --quiet uv
+	@.make/uv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --custom-compile-command "make lock" --all-extras --group dev --python-version 3.11 pyproject.toml \
+	  --output-file requirements.lock
+
+# ---- checks
+
+.PHONY: lint
+lint: dev ## Check format, lints, types and layers of all code
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@cargo fmt --all --check
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	@RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --workspace --no-deps
+
+.PHONY: fmt
+fmt: dev ## Format all code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix-only --quiet . || true
+	@cargo fmt --all
+
+.PHONY: test-rust
+test-rust: ## Run the solver's tests
+	@cargo test --quiet --locked --workspace
+
+.PHONY: test-py
+test-py: dev ## Run the Python tests (PYTEST_ARGS=… narrows them)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+

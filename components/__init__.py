@@ -1,0 +1,1 @@
+"""KFP components: types and one call each."""

@@ -1,0 +1,1 @@
+"""KFP pipelines, compiled by :mod:`pipelines.compile`."""

@@ -1,0 +1,47 @@
+"""The app: registers the commands and sets up the log; does no work itself."""
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from gangplan.cli import check, demo, explain, gang, run, solve, version
+
+app = typer.Typer(
+    name="gangplan",
+    help="Place whole gangs of training processes, close together, and say why the others wait.",
+    epilog="Exit codes: 0 done, 1 a correct no, 2 usage, 3 invalid input, 4 cluster or store, 5 job failed, "
+    "6 canceled, 7 timed out, 70 bug, 130 Ctrl-C.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def configure(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, to stderr.")] = False,
+) -> None:
+    """Place whole gangs of training processes, close together, and say why the others wait."""
+    level = logging.DEBUG if verbose else logging.WARNING
+    logging.basicConfig(stream=sys.stderr, level=level, format="%(levelname)s %(name)s: %(message)s")
+    if not verbose:
+        logging.getLogger("kfp").setLevel(logging.ERROR)
+
+
+app.command(name="run")(run.run)
+app.command(name="solve")(solve.solve)
+app.command(name="explain")(explain.explain)
+app.command(name="check")(check.check)
+app.command(name="list")(gang.list_gangs)
+app.command(name="get")(gang.get)
+app.command(name="logs")(gang.logs)
+app.command(name="delete")(gang.delete)
+app.add_typer(demo.app, name="demo")
+app.command(name="version")(version.show)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,75 @@
+"""How results and progress look. The only user of rich."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gangplan.documents import to_builtins
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+_COLORS = re.compile(r"\x1b\[[0-9;]*m")
+
+PIPED_WIDTH = 4096
+"""Columns where stdout is no terminal: nothing is cut for a program that reads it."""
+
+
+def _console(*, stderr: bool = False) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=True)
+
+
+def emit(value: Any, form: Format) -> None:
+    """Print a value as JSON or YAML on stdout."""
+    plain = to_builtins(value)
+    if form is Format.YAML:
+        sys.stdout.write(yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))
+    else:
+        sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
+    """Print a table on stdout."""
+    drawn = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
+    for name in header:
+        drawn.add_column(Text(name.upper()), overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    _console().print(drawn)
+
+
+def say(text: str) -> None:
+    """Print text on stdout as it is."""
+    sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def progress(text: str) -> None:
+    """Print a line about what is going on, on stderr."""
+    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.flush()
+
+
+def error(text: str) -> None:
+    """Print an error on stderr."""
+    _console(stderr=True).print(Text.assemble(("error: ", "bold red"), text))
+
+
+def pipeline_line(text: str) -> None:
+    """Print a line of a running pipeline, without KFP's blank lines and colours."""
+    if line := _COLORS.sub("", text).strip():
+        progress(line)

@@ -1,0 +1,114 @@
+"""gangplan run --local: a pipeline on this machine."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gangplan.cli import exits, render
+from gangplan.cli.options import Home, Output
+from gangplan.config import Settings, settings
+from gangplan.errors import ConfigError, InvalidInput, Problem
+from gangplan.snapshot import Snapshot
+
+
+@exits.guarded
+def run(
+    pipeline: Annotated[str, typer.Argument(help="Name of a packaged pipeline, or a compiled YAML file.")] = "train",
+    local: Annotated[bool, typer.Option("--local", help="Run on this machine, without a cluster.")] = False,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A pipeline parameter.")
+    ] = None,
+    data: Annotated[str | None, typer.Option("--data", help="Short for -p data_source=…")] = None,
+    cluster: Annotated[
+        Path | None, typer.Option("--cluster", help="Virtual nodes, topology, queues as a snapshot file.")
+    ] = None,
+    parameters: Annotated[bool, typer.Option("--parameters", help="List the pipeline's parameters and end.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check all, and say what would be admitted.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print what the steps print.")] = False,
+    home: Home = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """Run a pipeline: prepare data, admit the gang, launch it, evaluate, report.
+
+    Example: gangplan run --local -p role_worker_count=3 -p train_epochs=5
+    """
+    from gangplan import pipeline as pipelines
+    from gangplan.local.cluster import read_cluster
+
+    package = Path(pipeline) if pipeline.endswith((".yaml", ".yml")) else pipelines.packaged(pipeline)
+    if parameters:
+        _list_parameters(package, output)
+        return
+    if not local:
+        raise ConfigError("this version runs pipelines on one machine: add --local")
+    given = _pairs(parameter or [])
+    if data is not None:
+        given["data_source"] = str(Path(data).absolute()) if Path(data).exists() else data
+    arguments = pipelines.read_arguments(package, given)
+    chosen = settings(home=home)
+    nodes = read_cluster(cluster) if cluster is not None else None
+    if dry_run:
+        _dry_run(package, arguments, chosen, nodes, output)
+        return
+    _run(package, arguments, chosen, nodes, quiet=quiet, output=output)
+
+
+def _run(
+    package: Path,
+    arguments: dict[str, Any],
+    chosen: Settings,
+    nodes: Snapshot | None,
+    *,
+    quiet: bool,
+    output: render.Format,
+) -> None:
+    from gangplan.steps.local_run import run_pipeline
+
+    tell = (lambda line: None) if quiet else render.pipeline_line
+    result = run_pipeline(package, arguments, chosen=chosen, cluster=nodes, tell=tell)
+    if output is not render.Format.TABLE:
+        render.emit(result, output)
+    else:
+        lines = [("outcome", result.outcome), ("gang", result.gang), ("reason", result.reason)]
+        if result.accuracy is not None and result.accuracy >= 0:
+            lines.append(("accuracy", f"{result.accuracy:.4f}"))
+        lines += [(name, str(getattr(result, name) or "–")) for name in ("model", "events", "report")]
+        render.table(("", ""), lines)
+    raise typer.Exit(exits.code_of_outcome(result.outcome, result.error))
+
+
+def _dry_run(
+    package: Path, arguments: dict[str, Any], chosen: Settings, nodes: Snapshot | None, output: render.Format
+) -> None:
+    from gangplan.pipeline import parameters
+    from gangplan.steps.preview import preview
+
+    values = {name: item.default for name, item in parameters(package).items()} | arguments
+    told, plan = preview(values, chosen=chosen, cluster=nodes)
+    if output is render.Format.TABLE:
+        render.say(told.as_text())
+    else:
+        render.emit({"arguments": values, "plan": plan}, output)
+
+
+def _list_parameters(package: Path, output: render.Format) -> None:
+    from gangplan.pipeline import parameters
+
+    found = parameters(package).values()
+    if output is render.Format.TABLE:
+        rows = [(item.name, item.kind.__name__, str(item.default), item.text) for item in found]
+        render.table(("parameter", "type", "default", "meaning"), rows)
+    else:
+        data = [
+            {"name": item.name, "type": item.kind.__name__, "default": item.default, "text": item.text}
+            for item in found
+        ]
+        render.emit(data, output)
+
+
+def _pairs(words: list[str]) -> dict[str, str]:
+    problems = [Problem(word, "BAD_VALUE", "must be NAME=VALUE") for word in words if "=" not in word]
+    if problems:
+        raise InvalidInput(problems, "arguments")
+    return dict(word.split("=", 1) for word in words)
