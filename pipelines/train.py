@@ -15,7 +15,9 @@ from components.release.component import release
 from components.report.component import report
 
 
-@dsl.pipeline(name="gangplan-train", description="Train a classifier as one gang: all replicas together, or none.")
+@dsl.pipeline(
+    name="gangplan-train", description="Train a classifier as one gang: all replicas together, or none."
+)
 def train(
     data_source: str = "digits",
     data_split: str = "",

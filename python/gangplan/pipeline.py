@@ -52,7 +52,9 @@ def packaged(name: str) -> Path:
     path = folder / f"{name}.yaml"
     if not path.is_file():
         known = ", ".join(sorted(item.stem for item in folder.glob("*.yaml"))) or "none"
-        raise InvalidInput([Problem("pipeline", "UNKNOWN_NAME", f"there is no {name!r}; known: {known}")], "pipeline")
+        raise InvalidInput(
+            [Problem("pipeline", "UNKNOWN_NAME", f"there is no {name!r}; known: {known}")], "pipeline"
+        )
     return path
 
 
@@ -73,7 +75,7 @@ def compile_pipeline(function: Any, path: Path) -> None:
 def parameters(package: Path) -> dict[str, Parameter]:
     """List the parameters of a compiled pipeline, by name."""
     with package.open(encoding="utf-8") as file:
-        spec = next(yaml.load_all(file, Loader=yaml.CSafeLoader))  # noqa: S506 - this one is safe
+        spec = next(yaml.load_all(file, Loader=yaml.CSafeLoader))
     found = spec["root"].get("inputDefinitions", {}).get("parameters", {})
     return {
         name: Parameter(
@@ -209,4 +211,3 @@ def _lines(tell: Callable[[str], None]) -> Iterator[TextIO]:
             return False
 
     yield cast(TextIO, Lines())
-

@@ -12,7 +12,9 @@ from gangplan.cli.solve import read_snapshot
 
 @exits.guarded
 def check(
-    snapshot: Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Snapshot in JSON or YAML; - is stdin.")],
+    snapshot: Annotated[
+        str, typer.Argument(metavar="SNAPSHOT", help="Snapshot in JSON or YAML; - is stdin.")
+    ],
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan in JSON or YAML.")],
     output: Output = render.Format.TABLE,
 ) -> None:

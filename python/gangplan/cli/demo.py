@@ -11,7 +11,9 @@ from gangplan.config import Settings, settings
 app = typer.Typer(
     help="Show the two problems that gangplan ends, with real TensorFlow processes.", no_args_is_help=True
 )
-Stuck = Annotated[float, typer.Option("--stuck-seconds", min=1.0, max=600.0, help="Seconds to watch the stuck jobs.")]
+Stuck = Annotated[
+    float, typer.Option("--stuck-seconds", min=1.0, max=600.0, help="Seconds to watch the stuck jobs.")
+]
 
 
 @app.command()
@@ -62,7 +64,9 @@ def everything(stuck_seconds: Stuck = 8.0, home: Home = None, output: Output = r
     """
     from gangplan.demo import tour
 
-    result = tour.run(_settings(home), stuck_s=stuck_seconds, tell=render.progress, tell_pipeline=render.pipeline_line)
+    result = tour.run(
+        _settings(home), stuck_s=stuck_seconds, tell=render.progress, tell_pipeline=render.pipeline_line
+    )
     if output is not render.Format.TABLE:
         render.emit(result.as_data(), output)
     else:

@@ -26,7 +26,18 @@ from gangplan.errors import (
 P = ParamSpec("P")
 R = TypeVar("R")
 
-DONE, NO, USAGE, INVALID, CLUSTER, FAILED, CANCELED, TIMED_OUT, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 70, 130
+DONE, NO, USAGE, INVALID, CLUSTER, FAILED, CANCELED, TIMED_OUT, BUG, INTERRUPTED = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    70,
+    130,
+)
 
 CODES: tuple[tuple[type[BaseException], int], ...] = (
     (CheckFailed, NO),
@@ -78,8 +89,17 @@ def _code(caught: BaseException) -> int:
 def code_of_outcome(outcome: str, error_kind: str = "") -> int:
     """Exit code of a run by its outcome."""
     if outcome == "Error":
-        return {"InvalidInput": INVALID, "InvalidQuantity": INVALID, "ConfigError": USAGE, "StoreError": CLUSTER}.get(
-            error_kind, FAILED
-        )
-    known = {"Succeeded": DONE, "NotAdmitted": NO, "Failed": FAILED, "Canceled": CANCELED, "TimedOut": TIMED_OUT}
+        return {
+            "InvalidInput": INVALID,
+            "InvalidQuantity": INVALID,
+            "ConfigError": USAGE,
+            "StoreError": CLUSTER,
+        }.get(error_kind, FAILED)
+    known = {
+        "Succeeded": DONE,
+        "NotAdmitted": NO,
+        "Failed": FAILED,
+        "Canceled": CANCELED,
+        "TimedOut": TIMED_OUT,
+    }
     return known.get(outcome, FAILED)

@@ -13,8 +13,12 @@ from gangplan.snapshot import Snapshot
 
 @exits.guarded
 def explain(
-    gang: Annotated[str | None, typer.Argument(metavar="[GANG]", help="The gang; without it all that wait.")] = None,
-    file: Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="Snapshot; - is stdin.")] = None,
+    gang: Annotated[
+        str | None, typer.Argument(metavar="[GANG]", help="The gang; without it all that wait.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="Snapshot; - is stdin.")
+    ] = None,
     home: Home = None,
     output: Output = render.Format.TABLE,
 ) -> None:
@@ -27,7 +31,11 @@ def explain(
     from gangplan.report.explanation import explain as words
 
     snapshot, plan = _from_file(file) if file is not None else _from_store(home)
-    names = [gang] if gang is not None else sorted(plan.rejections, key=lambda name: plan.rejections[name].position)
+    names = (
+        [gang]
+        if gang is not None
+        else sorted(plan.rejections, key=lambda name: plan.rejections[name].position)
+    )
     told = [words(name, snapshot, plan) for name in names]
     if output is not render.Format.TABLE:
         data = {name: plan.rejections.get(name) or {"placement": plan.placements.get(name)} for name in names}

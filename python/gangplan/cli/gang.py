@@ -23,7 +23,9 @@ def open_store(home: Home) -> LocalStore:
     lifetimes = Lifetimes(reservation_s=chosen.reservation_ttl_s, record_s=chosen.record_ttl_s)
     with store.leadership():
         before = {record.name: record for record in store.records()}
-        gone = LocalCluster(store).gone(record.owner for record in before.values() if record.owner is not None)
+        gone = LocalCluster(store).gone(
+            record.owner for record in before.values() if record.owner is not None
+        )
         kept, removed = settle(before.values(), now=time.time(), lifetimes=lifetimes, gone=gone)
         changed = [Write(record=record) for record in kept if record != before[record.name]]
         for write in changed:
@@ -104,7 +106,10 @@ def get(name: Name, home: Home = None, output: Output = render.Format.TABLE) -> 
     if rows:
         render.table(("replica", "node", "state", "pid", "exit code"), rows)
         render.say("")
-    times = [(time.strftime("%H:%M:%S", time.localtime(event.at)), event.phase, event.reason) for event in record.history]
+    times = [
+        (time.strftime("%H:%M:%S", time.localtime(event.at)), event.phase, event.reason)
+        for event in record.history
+    ]
     render.table(("time", "phase", "reason"), times)
 
 
@@ -112,7 +117,8 @@ def get(name: Name, home: Home = None, output: Output = render.Format.TABLE) -> 
 def logs(
     name: Name,
     replica: Annotated[
-        str | None, typer.Argument(metavar="[REPLICA]", help="Such as worker-0; without it all, one after the other.")
+        str | None,
+        typer.Argument(metavar="[REPLICA]", help="Such as worker-0; without it all, one after the other."),
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the replica ends.")] = False,
     home: Home = None,

@@ -31,7 +31,9 @@ PIPED_WIDTH = 4096
 
 def _console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=True)
+    return Console(
+        file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=True
+    )
 
 
 def emit(value: Any, form: Format) -> None:

@@ -14,17 +14,24 @@ from gangplan.snapshot import Snapshot
 
 @exits.guarded
 def run(
-    pipeline: Annotated[str, typer.Argument(help="Name of a packaged pipeline, or a compiled YAML file.")] = "train",
+    pipeline: Annotated[
+        str, typer.Argument(help="Name of a packaged pipeline, or a compiled YAML file.")
+    ] = "train",
     local: Annotated[bool, typer.Option("--local", help="Run on this machine, without a cluster.")] = False,
     parameter: Annotated[
-        list[str] | None, typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A pipeline parameter.")
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A pipeline parameter."),
     ] = None,
     data: Annotated[str | None, typer.Option("--data", help="Short for -p data_source=…")] = None,
     cluster: Annotated[
         Path | None, typer.Option("--cluster", help="Virtual nodes, topology, queues as a snapshot file.")
     ] = None,
-    parameters: Annotated[bool, typer.Option("--parameters", help="List the pipeline's parameters and end.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check all, and say what would be admitted.")] = False,
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="List the pipeline's parameters and end.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check all, and say what would be admitted.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print what the steps print.")] = False,
     home: Home = None,
     output: Output = render.Format.TABLE,
@@ -65,7 +72,7 @@ def _run(
 ) -> None:
     from gangplan.steps.local_run import run_pipeline
 
-    tell = (lambda line: None) if quiet else render.pipeline_line
+    tell = (lambda _: None) if quiet else render.pipeline_line
     result = run_pipeline(package, arguments, chosen=chosen, cluster=nodes, tell=tell)
     if output is not render.Format.TABLE:
         render.emit(result, output)

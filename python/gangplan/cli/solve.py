@@ -64,6 +64,6 @@ def _table(plan: Plan) -> None:
 def _places(roles: "dict[str, tuple[str, ...]] | object") -> str:
     assert hasattr(roles, "items")
     return "  ".join(
-        f"{role}: " + ", ".join(f"{node} ×{nodes.count(node)}" for node in dict.fromkeys(nodes))  # noqa: RUF001
+        f"{role}: " + ", ".join(f"{node} ×{nodes.count(node)}" for node in dict.fromkeys(nodes))
         for role, nodes in roles.items()
     )

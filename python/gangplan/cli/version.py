@@ -28,6 +28,8 @@ def show(output: Output = render.Format.TABLE) -> None:
         except PackageNotFoundError:
             found[name] = None
     if output is render.Format.TABLE:
-        render.table(("component", "version"), [(name, number or "not installed") for name, number in found.items()])
+        render.table(
+            ("component", "version"), [(name, number or "not installed") for name, number in found.items()]
+        )
     else:
         render.emit(found, output)

@@ -1,5 +1,7 @@
-"""Affinity: two jobs of one parameter server and two workers each. Pod by pod they are scattered; as gangs each lies on
-one node."""
+"""Affinity: two jobs of one parameter server and two workers each.
+
+Pod by pod they are scattered; as gangs each lies on one node.
+"""
 
 import time
 from collections.abc import Mapping
@@ -18,7 +20,10 @@ from gangplan.sim.policies import pod_by_pod
 from gangplan.snapshot import Node, Snapshot
 
 JOBS = ("job-a", "job-b")
-ROLES = {"ps": RoleSize(replicas=1, cpu="1", memory="1Gi"), "worker": RoleSize(replicas=2, cpu="1", memory="1Gi")}
+ROLES = {
+    "ps": RoleSize(replicas=1, cpu="1", memory="1Gi"),
+    "worker": RoleSize(replicas=2, cpu="1", memory="1Gi"),
+}
 TRAINING = ("--strategy", "ps", "--epochs", "2")
 RACKS, NODES_PER_RACK = 2, 2
 
@@ -51,7 +56,9 @@ class Result:
     @property
     def solved(self) -> bool:
         """Whether each of our jobs lies on one node, and succeeded there."""
-        together = all(len({node for role in job.values() for node in role}) == 1 for job in self.ours.nodes.values())
+        together = all(
+            len({node for role in job.values() for node in role}) == 1 for job in self.ours.nodes.values()
+        )
         return together and set(self.outcomes.values()) == {"Succeeded"}
 
     def as_data(self) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Deadlock: two jobs of four workers each, four GPUs. Pod by pod both get half and wait for ever; as gangs both finish."""
+"""Deadlock: two jobs of four workers each, four GPUs.
+
+Pod by pod both get half and wait for ever; as gangs both finish.
+"""
 
 import time
 from collections.abc import Mapping
@@ -114,15 +117,19 @@ class Result:
             for name in JOBS
         ]
         caption = f"Two jobs of {WORKERS} one-GPU workers each"
-        return Table(caption=caption, header=("job", "pod by pod", "finishes", "with gangplan"), rows=tuple(rows))
+        return Table(
+            caption=caption, header=("job", "pod by pod", "finishes", "with gangplan"), rows=tuple(rows)
+        )
 
     def sections(self) -> tuple[Section, ...]:
         """For the report."""
         first = Section(
             title="Demo: deadlock",
             paragraphs=(
-                f"Pod by pod, both jobs started a part of their workers. They were watched for "
-                f"{self.baseline.stuck_s:.0f} s: none could train, each held GPUs that the other needed.",
+                (
+                    "Pod by pod, both jobs started a part of their workers and none could train: each held GPUs "
+                    f"that the other needed. They were watched for {self.baseline.stuck_s:.0f} s, then stopped."
+                ),
                 f"As gangs, {self.ours.first} ran whole; the other waited, was told why, and ran when there was room.",
             ),
             tables=(self.table(),),
@@ -185,21 +192,28 @@ def _pod_by_pod(stage: Stage, plays: tuple[Play, ...], stuck_s: float, tell: Tel
         deadline = time.monotonic() + STARTING_S
         while time.monotonic() < deadline:
             states = [runtime.status(name) for name in JOBS]
-            up = all(replica.pid is not None for status in states for replica in status.replicas if replica.node)
+            up = all(
+                replica.pid is not None for status in states for replica in status.replicas if replica.node
+            )
             if up or any(status.state in FINAL for status in states):
                 break
             time.sleep(0.2)
         running = {
-            name: tuple(item for item in runtime.status(name).replicas if item.state == "Running") for name in JOBS
+            name: tuple(item for item in runtime.status(name).replicas if item.state == "Running")
+            for name in JOBS
         }
-        tell(f"pod by pod: {sum(map(len, running.values()))} processes run; watching them for {stuck_s:.0f} s")
+        tell(
+            f"pod by pod: {sum(map(len, running.values()))} processes run; watching them for {stuck_s:.0f} s"
+        )
         time.sleep(stuck_s)
         finished = tuple(name for name in JOBS if runtime.status(name).state in FINAL)
         tell(f"pod by pod: {len(finished)} of {len(JOBS)} jobs finished; stopped")
     return Baseline(
         running={name: len(items) for name, items in running.items()},
         waiting={name: WORKERS - len(placed[name]) for name in JOBS},
-        pids={name: tuple(item.pid for item in items if item.pid is not None) for name, items in running.items()},
+        pids={
+            name: tuple(item.pid for item in items if item.pid is not None) for name, items in running.items()
+        },
         finished=finished,
         stuck_s=stuck_s,
     )

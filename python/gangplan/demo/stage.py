@@ -128,4 +128,3 @@ class Stage:
 
 def _job_of(stage: Stage, play: Play) -> Callable[[Mapping[str, tuple[str, ...]]], Job]:
     return lambda placement: stage.job(play, placement)
-

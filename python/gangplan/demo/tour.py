@@ -56,7 +56,9 @@ class Result:
         if self.deadlock is not None:
             facts.append(("deadlock", "solved" if self.deadlock.solved else "not solved"))
         if self.affinity is not None:
-            before, after = (sum(part.traffic.values()) for part in (self.affinity.baseline, self.affinity.ours))
+            before, after = (
+                sum(part.traffic.values()) for part in (self.affinity.baseline, self.affinity.ours)
+            )
             facts.append(("affinity", f"traffic {before} → {after}"))
         return [*facts, ("report", str(self.report))]
 

@@ -45,7 +45,7 @@ def read(text: str, source: str = "TFJob") -> dict[str, Any]:
     Raises:
         InvalidInput: It is wrong; every problem is named with its path.
     """
-    manifest = decode(yaml_to_json(text, source), Any)  # type: ignore[arg-type]  # msgspec's "anything"
+    manifest = decode(yaml_to_json(text, source), Any)
     if not isinstance(manifest, dict):
         raise InvalidInput([Problem("$", "WRONG_TYPE", "must be one TFJob")], source)
     if problems := sorted(set(_problems(manifest))):
@@ -55,7 +55,9 @@ def read(text: str, source: str = "TFJob") -> dict[str, Any]:
     except (TypeError, AttributeError, ValueError, KeyError) as error:
         raise InvalidInput([Problem("$.spec.tfReplicaSpecs", "WRONG_TYPE", str(error))], source) from error
     queues = () if described.queue is None else (Queue(name=described.queue),)
-    levels = tuple({level for level in (described.required, described.preferred) if level not in {None, "node"}})
+    levels = tuple(
+        {level for level in (described.required, described.preferred) if level not in {None, "node"}}
+    )
     around = Snapshot(gangs=(described,), queues=queues, topology=tuple(level for level in levels if level))
     found = [
         problem
@@ -98,7 +100,11 @@ def gang(manifest: Manifest, *, created: int) -> Gang:
 
 
 def job(
-    manifest: Manifest, *, run_id: str, placement: Mapping[str, tuple[str | None, ...]], env: Mapping[str, str]
+    manifest: Manifest,
+    *,
+    run_id: str,
+    placement: Mapping[str, tuple[str | None, ...]],
+    env: Mapping[str, str],
 ) -> Job:
     """Describe a sound TFJob as a job for a runtime of processes: its ``tensorflow`` containers' commands.
 
@@ -125,7 +131,9 @@ def job(
             )
             for index, node in enumerate(placement[role])
         ]
-    success: Literal["", "AllWorkers"] = "AllWorkers" if manifest["spec"].get("successPolicy") == "AllWorkers" else ""
+    success: Literal["", "AllWorkers"] = (
+        "AllWorkers" if manifest["spec"].get("successPolicy") == "AllWorkers" else ""
+    )
     return Job(
         name=manifest["metadata"]["name"],
         run_id=run_id,
@@ -151,9 +159,8 @@ def _container(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _role(name: str, spec: Mapping[str, Any]) -> Role:
     pod = spec["template"]["spec"]
-    required = ((pod.get("affinity") or {}).get("nodeAffinity") or {}).get(
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    ) or {}
+    affinity = _map(_map(pod.get("affinity")).get("nodeAffinity"))
+    required = _map(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
     return Role(
         name=name,
         replicas=spec.get("replicas", 1),
@@ -166,7 +173,9 @@ def _role(name: str, spec: Mapping[str, Any]) -> Role:
         node_affinity=tuple(
             NodeSelectorTerm(
                 expressions=tuple(
-                    Expression(key=item["key"], operator=item["operator"], values=tuple(item.get("values") or ()))
+                    Expression(
+                        key=item["key"], operator=item["operator"], values=tuple(item.get("values") or ())
+                    )
                     for item in term.get("matchExpressions") or ()
                 )
             )
@@ -191,6 +200,11 @@ def _resources(container: Mapping[str, Any]) -> Container:
         limits=_strings(resources.get("limits")),
         sidecar=container.get("restartPolicy") == "Always",
     )
+
+
+def _map(value: Any) -> Mapping[str, Any]:
+    """A map that may be left out or null."""
+    return value or {}
 
 
 def _strings(values: Mapping[str, Any] | None) -> dict[str, str]:
@@ -218,7 +232,7 @@ def _problems(manifest: Manifest) -> Iterator[Problem]:
         message = f"must be lower-case letters, digits and '-', starting with a letter, not {name!r}"
         yield Problem("$.metadata.name", "BAD_VALUE", message)
         name = ""
-    elif notes := metadata.get("annotations"):
+    elif isinstance(metadata, dict) and (notes := metadata.get("annotations")):
         yield from _annotation_problems(notes)
     specs = spec.get("tfReplicaSpecs") if isinstance(spec, dict) else None
     if not isinstance(specs, dict) or not specs:
@@ -230,11 +244,15 @@ def _problems(manifest: Manifest) -> Iterator[Problem]:
         if written in known:
             yield from _spec_problems(path, str(written).lower(), specs[written], name)
         else:
-            yield Problem(path, "UNKNOWN_NAME", "is no replica type; known are Chief, Master, PS, Worker, Evaluator")
+            yield Problem(
+                path, "UNKNOWN_NAME", "is no replica type; known are Chief, Master, PS, Worker, Evaluator"
+            )
     roles = [ROLES[written.lower()] for written in known]
     for role in sorted({role for role in roles if roles.count(role) > 1}):
         written = ", ".join(written for written in known if ROLES[written.lower()] == role)
-        yield Problem("$.spec.tfReplicaSpecs", "CONTRADICTION", f"{written} mean the same role, {role}: give one")
+        yield Problem(
+            "$.spec.tfReplicaSpecs", "CONTRADICTION", f"{written} mean the same role, {role}: give one"
+        )
 
 
 def _annotation_problems(notes: Any) -> Iterator[Problem]:
@@ -256,7 +274,9 @@ def _spec_problems(path: str, kind: str, spec: Any, name: str) -> Iterator[Probl
         return
     count = spec.get("replicas", 1)
     if type(count) is not int or count < 1:
-        yield Problem(f"{path}.replicas", "OUT_OF_RANGE", f"must be a whole number of at least 1, not {count!r}")
+        yield Problem(
+            f"{path}.replicas", "OUT_OF_RANGE", f"must be a whole number of at least 1, not {count!r}"
+        )
     elif ROLES[kind] == "chief" and count > 1:
         yield Problem(f"{path}.replicas", "OUT_OF_RANGE", f"a job has at most one chief, not {count}")
     elif len(longest := f"{name}-{kind}-{count - 1}") > NAME_LIMIT:

@@ -40,7 +40,7 @@ def run_gangs(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
     poll_s: float,
-    on_change: Callable[[GangRecord], None] = lambda record: None,
+    on_change: Callable[[GangRecord], None] = lambda _: None,
 ) -> dict[str, JobStatus]:
     """Ask for all gangs at once, start each when it is admitted, and return when all have ended.
 

@@ -25,6 +25,8 @@ def conclude(*, outcome: str, reason: str) -> str:
         JobTimedOut: It passed its deadline.
     """
     if (error := as_error(outcome, reason)) is not None:
-        log.error("This run is red because of its job. To try again clone the run: Retry repeats only this step.")
+        log.error(
+            "This run is red because of its job. To try again clone the run: Retry repeats only this step."
+        )
         raise error
     return outcome

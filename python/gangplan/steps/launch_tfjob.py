@@ -108,7 +108,9 @@ def _follow(run: Run, described: Job) -> JobStatus:
 
         def tell(status: JobStatus) -> None:
             for replica in status.replicas:
-                state = replica.state if replica.exit_code is None else f"{replica.state} ({replica.exit_code})"
+                state = (
+                    replica.state if replica.exit_code is None else f"{replica.state} ({replica.exit_code})"
+                )
                 if seen.get(replica.name) != state:
                     log.info("%s on %s: %s", replica.name, replica.node, state)
                 seen[replica.name] = state

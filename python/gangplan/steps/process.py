@@ -28,7 +28,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def step(function: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function as a step. In a process of its own, which KFP started, it also
+    """Mark a function as a step.
+
+    In a process of its own, which KFP started, it also
 
     - logs to stderr, one line an event;
     - ends on SIGTERM like on Ctrl-C, so that a waiting gang leaves the queue and processes are ended;
@@ -71,7 +73,11 @@ def run_owner() -> Owner | None:
 
 def _prepare() -> None:
     logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True
+        stream=sys.stderr,
+        level=logging.INFO,
+        format="%(asctime)s %(message)s",
+        datefmt="%H:%M:%S",
+        force=True,
     )
     signal.signal(signal.SIGTERM, _terminate)
     if "KUBERNETES_SERVICE_HOST" not in os.environ:

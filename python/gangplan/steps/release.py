@@ -12,8 +12,9 @@ log = logging.getLogger(__name__)
 
 @step
 def release(*, run_id: str, job_name: str, volume: str) -> str:
-    """End what still runs and give up what is still held. It decides from the gang's record and the processes of
-    the machine, never from the status that KFP passes, and may be called any number of times.
+    """End what still runs and give up what is still held; may be called any number of times.
+
+    It decides from the gang's record and the processes of the machine, never from the status that KFP passes.
 
     Args:
         run_id: Id of the run.

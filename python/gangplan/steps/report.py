@@ -114,7 +114,12 @@ def _object(path: str) -> dict[str, Any]:
 
 
 def _facts(found: dict[str, Any], data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    facts = [("data set", f"{data.get('name')}, {data.get('train_images')} to train, {data.get('test_images')} to test")]
+    facts = [
+        (
+            "data set",
+            f"{data.get('name')}, {data.get('train_images')} to train, {data.get('test_images')} to test",
+        )
+    ]
     if "accuracy" in found:
         facts.insert(0, ("accuracy on unseen images", f"{found['accuracy']:.4f}"))
     return tuple(facts)
@@ -132,7 +137,11 @@ def _timeline(run: Run) -> Section:
     records = run.store().records()
     return Section(
         title="Gangs over time",
-        figures=(Figure(svg=figures.timeline(records, clock()), caption="When each gang waited, held room and ran."),),
+        figures=(
+            Figure(
+                svg=figures.timeline(records, clock()), caption="When each gang waited, held room and ran."
+            ),
+        ),
     )
 
 
@@ -140,7 +149,9 @@ def _training(run: Run, found: dict[str, Any]) -> Section | None:
     if not (history := training_history(run)):
         return None
     drawn = figures.curves(history, test_accuracy=found.get("accuracy"))
-    return Section(title="Training", figures=(Figure(svg=drawn, caption="Loss and accuracy while training."),))
+    return Section(
+        title="Training", figures=(Figure(svg=drawn, caption="Loss and accuracy while training."),)
+    )
 
 
 def _evaluation(found: dict[str, Any]) -> Section | None:
@@ -150,10 +161,16 @@ def _evaluation(found: dict[str, Any]) -> Section | None:
     names = [str(label) for label in range(len(matrix))]
     return Section(
         title="Evaluation",
-        paragraphs=(f"{found['accuracy']:.2%} of {found['images']} images that were never trained on are right.",),
+        paragraphs=(
+            f"{found['accuracy']:.2%} of {found['images']} images that were never trained on are right.",
+        ),
         figures=(
-            Figure(svg=figures.confusion(matrix, names), caption="What was seen as what: rows are the truth."),
-            Figure(svg=figures.roc(found["roc"]), caption="Right against wrong alarms, all classes together."),
+            Figure(
+                svg=figures.confusion(matrix, names), caption="What was seen as what: rows are the truth."
+            ),
+            Figure(
+                svg=figures.roc(found["roc"]), caption="Right against wrong alarms, all classes together."
+            ),
         ),
     )
 
@@ -169,7 +186,13 @@ def _replicas(ended: JobStatus) -> Section | None:
     if not ended.replicas:
         return None
     rows = tuple(
-        (item.name, item.node or "–", item.state, "–" if item.exit_code is None else str(item.exit_code), str(item.restarts))
+        (
+            item.name,
+            item.node or "–",
+            item.state,
+            "–" if item.exit_code is None else str(item.exit_code),
+            str(item.restarts),
+        )
         for item in ended.replicas
     )
     failed = tuple(
@@ -179,5 +202,3 @@ def _replicas(ended: JobStatus) -> Section | None:
     )
     table = Table(header=("replica", "node", "state", "exit code", "restarts"), rows=rows)
     return Section(title="Replicas", tables=(table,), blocks=failed)
-
-

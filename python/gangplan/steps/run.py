@@ -102,7 +102,10 @@ def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
     root = Path(volume).absolute() if volume else chosen.volume
     name = gang_name(job_name, run_id)
     run = Run(run_id=run_id, name=name, folder=root / name, settings=chosen)
-    note("run", {"run_id": run_id, "job_name": job_name, "volume": volume, "name": name, "folder": str(run.folder)})
+    note(
+        "run",
+        {"run_id": run_id, "job_name": job_name, "volume": volume, "name": name, "folder": str(run.folder)},
+    )
     return run
 
 

@@ -86,20 +86,24 @@ def training_manifest(
         InvalidInput: Parameters are wrong or contradict each other; all of them are named.
     """
     check = Checker()
-    worker = {
-        "cpu": check.quantity("role_worker_cpu", "cpu", worker_cpu),
-        "memory": check.quantity("role_worker_memory", "memory", worker_memory),
-    }
-    server = {
-        "cpu": check.quantity("role_ps_cpu", "cpu", ps_cpu),
-        "memory": check.quantity("role_ps_memory", "memory", ps_memory),
-    }
-    gpus = check.whole("role_worker_gpus", worker_gpus, at_least=0)
+    cpu = check.quantity("role_worker_cpu", "cpu", worker_cpu)
+    memory = check.quantity("role_worker_memory", "memory", worker_memory)
     roles = {
-        "chief": RoleSize(replicas=check.whole("role_chief_count", chief_count, at_least=0, at_most=1), **worker),
-        "ps": RoleSize(replicas=check.whole("role_ps_count", ps_count, at_least=0), **server),
+        "chief": RoleSize(
+            replicas=check.whole("role_chief_count", chief_count, at_least=0, at_most=1),
+            cpu=cpu,
+            memory=memory,
+        ),
+        "ps": RoleSize(
+            replicas=check.whole("role_ps_count", ps_count, at_least=0),
+            cpu=check.quantity("role_ps_cpu", "cpu", ps_cpu),
+            memory=check.quantity("role_ps_memory", "memory", ps_memory),
+        ),
         "worker": RoleSize(
-            replicas=check.whole("role_worker_count", worker_count, at_least=0), gpus=gpus, **worker
+            replicas=check.whole("role_worker_count", worker_count, at_least=0),
+            gpus=check.whole("role_worker_gpus", worker_gpus, at_least=0),
+            cpu=cpu,
+            memory=memory,
         ),
     }
     if not roles["worker"].replicas and not roles["chief"].replicas:
@@ -138,4 +142,3 @@ def training_manifest(
             )
         )
     )
-
