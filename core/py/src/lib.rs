@@ -3,6 +3,7 @@
 mod documents;
 mod entry;
 mod error;
+mod solve;
 
 use pyo3::prelude::*;
 
@@ -10,7 +11,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::documents::{
-        format_quantity, parse_quantity, roundtrip, rules, schema, validate, version,
-    };
+    use super::documents::{format_quantity, parse_quantity, roundtrip, rules, schema, validate, version};
+    #[pymodule_export]
+    use super::solve::{check, solve, traffic};
 }

@@ -51,7 +51,7 @@ impl Document for Plan {
 /// [`Error::Invalid`] with all problems, ordered by path.
 pub fn decode<T: Document>(bytes: &[u8]) -> Result<T, Error> {
     let schema = schema_of::<T>();
-    let mut found = match (serde_json::from_slice::<T>(bytes), scan(bytes, &schema)) {
+    let found = match (serde_json::from_slice::<T>(bytes), scan(bytes, &schema)) {
         (Ok(document), Ok(scanned)) if scanned.is_empty() => {
             let mut findings = Findings::default();
             document.judge(&mut findings);
@@ -63,9 +63,23 @@ pub fn decode<T: Document>(bytes: &[u8]) -> Result<T, Error> {
         (Ok(_) | Err(_), Ok(scanned)) => search_problems::<T>(bytes, &schema, scanned),
         (_, Err(error)) => vec![malformed(&error)],
     };
+    Err(invalid::<T>(found))
+}
+
+/// Judges a document that was not decoded but built.
+///
+/// # Errors
+/// [`Error::Invalid`] with all problems, ordered by path.
+pub(crate) fn sound<T: Document>(document: &T) -> Result<(), Error> {
+    let mut findings = Findings::default();
+    document.judge(&mut findings);
+    if findings.problems.is_empty() { Ok(()) } else { Err(invalid::<T>(findings.problems)) }
+}
+
+fn invalid<T: Document>(mut found: Vec<Problem>) -> Error {
     found.sort_by(|a, b| natural_order(&a.path, &b.path).then_with(|| a.code.cmp(&b.code)));
     found.dedup();
-    Err(Error::Invalid { document: T::KIND, problems: found })
+    Error::Invalid { document: T::KIND, problems: found }
 }
 
 /// All problems of a document, ordered by path; empty if it is sound.

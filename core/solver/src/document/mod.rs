@@ -40,6 +40,7 @@ pub use running::Running;
 pub use snapshot::Snapshot;
 pub use version::Version;
 
+pub(crate) use decode::sound;
 pub(crate) use path::Path;
 
 /// The default of fields that are true unless said otherwise.

@@ -19,7 +19,10 @@ impl Fault {
     pub(crate) fn touches_names(&self) -> bool {
         const NAMED: [&str; 6] = ["name", "topology", "nodes", "queues", "gangs", "roles"];
         self.problem.code != ProblemCode::UnknownField
-            && self.steps.last().is_none_or(|last| NAMED.contains(&last.as_str()) || last.parse::<usize>().is_ok())
+            && self
+                .steps
+                .last()
+                .is_none_or(|last| NAMED.contains(&last.as_str()) || last.parse::<usize>().is_ok())
     }
 }
 
@@ -146,9 +149,9 @@ fn steps_of(pointer: &str) -> Vec<String> {
 }
 
 fn pointer(steps: &[String]) -> String {
-    steps.iter().fold(String::new(), |text, step| {
-        format!("{text}/{}", step.replace('~', "~0").replace('/', "~1"))
-    })
+    steps
+        .iter()
+        .fold(String::new(), |text, step| format!("{text}/{}", step.replace('~', "~0").replace('/', "~1")))
 }
 
 /// The path of a place as people read it; whether a step is an index only the document can tell.

@@ -35,10 +35,8 @@ pub(super) fn queues(queues: &[Queue], path: &Path<'_>, findings: &mut Findings)
         findings.name(&queue.name, &mut seen, "queue", &path.field("name"));
         findings.quantities(&queue.limit, &path.field("limit"), Rounding::Down);
     }
-    let parents: BTreeMap<&str, &str> = queues
-        .iter()
-        .filter_map(|queue| Some((queue.name.as_str(), queue.parent.as_deref()?)))
-        .collect();
+    let parents: BTreeMap<&str, &str> =
+        queues.iter().filter_map(|queue| Some((queue.name.as_str(), queue.parent.as_deref()?))).collect();
     for (index, queue) in queues.iter().enumerate() {
         let path = path.item(index);
         let path = path.field("parent");

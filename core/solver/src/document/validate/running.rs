@@ -9,8 +9,7 @@ use crate::error::ProblemCode;
 pub(super) fn running(snapshot: &Snapshot, path: &Path<'_>, findings: &mut Findings) {
     let nodes: BTreeSet<&str> = snapshot.nodes.iter().map(|node| node.name.as_str()).collect();
     let queues: BTreeSet<&str> = snapshot.queues.iter().map(|queue| queue.name.as_str()).collect();
-    let gangs: BTreeMap<&str, &Gang> =
-        snapshot.gangs.iter().map(|gang| (gang.name.as_str(), gang)).collect();
+    let gangs: BTreeMap<&str, &Gang> = snapshot.gangs.iter().map(|gang| (gang.name.as_str(), gang)).collect();
     let names: BTreeSet<&str> = gangs.keys().copied().collect();
     let mut seen = BTreeSet::new();
     let mut replicas = BTreeSet::new();

@@ -1,0 +1,55 @@
+//! Judges a plan against its snapshot. It shares no code with the search: when both agree, believe them.
+//!
+//! Everything is looked up by name and counted plainly, in the documents' own words; speed is not its business.
+
+mod answers;
+mod cluster;
+mod nodes;
+mod room;
+mod topology;
+
+use serde::Serialize;
+
+use crate::document::{Path, Plan, Rule, Snapshot, sound};
+use crate::error::{Error, natural_order};
+use cluster::Cluster;
+
+/// One rule that a plan breaks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// Code of the rule.
+    pub rule: &'static str,
+    /// The place in the plan: `$.placements.mnist.worker[2]`.
+    pub path: String,
+    /// What the rule wants and what the plan does.
+    pub message: String,
+}
+
+/// All rules that `plan` breaks, ordered by path and rule; empty if it holds.
+///
+/// # Errors
+/// [`Error::Invalid`] if the snapshot contradicts itself.
+pub fn check(snapshot: &Snapshot, plan: &Plan) -> Result<Vec<Violation>, Error> {
+    sound(snapshot)?;
+    let cluster = Cluster::of(snapshot);
+    let mut found = Violations::default();
+    answers::judge(&cluster, plan, &mut found);
+    nodes::judge(&cluster, plan, &mut found);
+    room::judge(&cluster, plan, &mut found);
+    topology::judge(&cluster, plan, &mut found);
+    let mut violations = found.list;
+    violations.sort_by(|a, b| natural_order(&a.path, &b.path).then_with(|| a.rule.cmp(b.rule)));
+    Ok(violations)
+}
+
+/// Violations found so far.
+#[derive(Default)]
+struct Violations {
+    list: Vec<Violation>,
+}
+
+impl Violations {
+    fn add(&mut self, rule: Rule, path: &Path<'_>, message: impl Into<String>) {
+        self.list.push(Violation { rule: rule.code(), path: path.to_string(), message: message.into() });
+    }
+}

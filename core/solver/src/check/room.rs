@@ -1,0 +1,155 @@
+//! Nodes hold no more than they have, and queues no more than their limits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Violations, cluster::Cluster};
+use crate::document::{Container, Path, Plan, Role, Rounding, Rule, format_quantity, parse_quantity};
+
+/// Amounts in base units by resource name.
+type Amounts = BTreeMap<String, i128>;
+
+pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
+    capacity(cluster, plan, found);
+    queues(cluster, plan, found);
+}
+
+/// No node with a new replica holds more than it offers, of anything.
+fn capacity(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
+    let mut used: BTreeMap<&str, Amounts> = BTreeMap::new();
+    for (node, _, amounts) in holders(cluster) {
+        add(used.entry(node).or_default(), &amounts);
+    }
+    let mut touched = BTreeSet::new();
+    for placed in cluster.placed(plan) {
+        add(used.entry(&placed.node.name).or_default(), &replica(placed.role));
+        touched.insert(placed.node.name.as_str());
+    }
+    for name in touched {
+        let offered = read(&cluster.nodes[name].allocatable, Rounding::Down);
+        for (resource, amount) in &used[name] {
+            let unlimited = resource == "pods" && !offered.contains_key("pods");
+            let offer = offered.get(resource).copied().unwrap_or(0);
+            if *amount > offer && !unlimited {
+                let message = format!(
+                    "node {name} has {} {resource}, {} would be taken",
+                    text(resource, offer),
+                    text(resource, *amount)
+                );
+                found.add(Rule::CapacityInsufficient, &Path::Root.field("placements"), message);
+            }
+        }
+    }
+}
+
+/// No queue with a new replica is closed, or passes a limit with what that replica takes.
+fn queues(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
+    let root = Path::Root.field("placements");
+    let mut used: BTreeMap<&str, Amounts> = BTreeMap::new();
+    let mut fresh: BTreeMap<&str, Amounts> = BTreeMap::new();
+    for (_, queue, amounts) in holders(cluster) {
+        for queue in cluster.queues_up(queue) {
+            add(used.entry(&queue.name).or_default(), &amounts);
+        }
+    }
+    let mut closed = BTreeSet::new();
+    for placed in cluster.placed(plan) {
+        let amounts = replica(placed.role);
+        for queue in cluster.queues_up(placed.gang.queue.as_deref()) {
+            add(used.entry(&queue.name).or_default(), &amounts);
+            add(fresh.entry(&queue.name).or_default(), &amounts);
+            if !queue.open {
+                closed.insert((&placed.gang.name, &queue.name));
+            }
+        }
+    }
+    for (gang, queue) in closed {
+        found.add(Rule::QueueClosed, &root.field(gang), format!("queue {queue} is closed"));
+    }
+    for (name, fresh) in fresh {
+        for (resource, limit) in read(&cluster.queues[name].limit, Rounding::Down) {
+            let amount = used[name].get(&resource).copied().unwrap_or(0);
+            if amount > limit && fresh.get(&resource).is_some_and(|fresh| *fresh > 0) {
+                let message = format!(
+                    "queue {name} has a limit of {} {resource}, {} would be used",
+                    text(&resource, limit),
+                    text(&resource, amount)
+                );
+                found.add(Rule::QueueLimitExceeded, &root, message);
+            }
+        }
+    }
+}
+
+/// Node, queue and amounts of everything that holds a place already.
+fn holders<'a>(cluster: &Cluster<'a>) -> Vec<(&'a str, Option<&'a str>, Amounts)> {
+    let each = cluster.snapshot.running.iter().map(|running| {
+        let gang = running.gang.as_deref().and_then(|name| cluster.gangs.get(name));
+        let role = gang.and_then(|gang| {
+            gang.roles.iter().find(|role| Some(role.name.as_str()) == running.role.as_deref())
+        });
+        let (queue, amounts) = match (gang, role) {
+            (Some(gang), Some(role)) => (gang.queue.as_deref(), replica(role)),
+            _ => (running.queue.as_deref(), with_pod(read(&running.requests, Rounding::Up))),
+        };
+        (running.node.as_str(), queue, amounts)
+    });
+    each.collect()
+}
+
+/// What a replica takes: at each moment of its start and of its run the sum of what runs then, and the most of it.
+fn replica(role: &Role) -> Amounts {
+    let Some(pod) = &role.pod else { return with_pod(read(&role.requests, Rounding::Up)) };
+    let mut beside = Amounts::new();
+    let mut most = Amounts::new();
+    for container in &pod.init_containers {
+        let mut moment = beside.clone();
+        add(&mut moment, &wants(container));
+        keep_larger(&mut most, &moment);
+        if container.sidecar {
+            beside = moment;
+        }
+    }
+    for container in &pod.containers {
+        add(&mut beside, &wants(container));
+    }
+    keep_larger(&mut most, &beside);
+    add(&mut most, &read(&pod.overhead, Rounding::Up));
+    with_pod(most)
+}
+
+fn wants(container: &Container) -> Amounts {
+    let mut amounts = read(&container.requests, Rounding::Up);
+    for (resource, limit) in read(&container.limits, Rounding::Up) {
+        amounts.entry(resource).or_insert(limit);
+    }
+    amounts
+}
+
+fn with_pod(mut amounts: Amounts) -> Amounts {
+    amounts.insert("pods".to_owned(), 1);
+    amounts
+}
+
+fn read(quantities: &BTreeMap<String, String>, rounding: Rounding) -> Amounts {
+    let amount = |(name, text): (&String, &String)| {
+        (name.clone(), i128::from(parse_quantity(name, text, rounding).unwrap_or(0)))
+    };
+    quantities.iter().map(amount).collect()
+}
+
+fn add(sum: &mut Amounts, more: &Amounts) {
+    for (resource, amount) in more {
+        *sum.entry(resource.clone()).or_default() += amount;
+    }
+}
+
+fn keep_larger(most: &mut Amounts, other: &Amounts) {
+    for (resource, amount) in other {
+        let kept = most.entry(resource.clone()).or_default();
+        *kept = (*kept).max(*amount);
+    }
+}
+
+fn text(resource: &str, amount: i128) -> String {
+    i64::try_from(amount).map_or_else(|_| amount.to_string(), |amount| format_quantity(resource, amount))
+}

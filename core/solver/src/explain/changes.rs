@@ -1,0 +1,185 @@
+//! Changes that admit a refused gang, each proven by a trial on the Ledger that is rolled back, and minimal.
+
+use super::holders::{Held, held_by_gangs};
+use super::written;
+use crate::constraint::{Demand, node_affinity, quota};
+use crate::document::{Change, ChangeKind};
+use crate::model::{GangId, Level, Model, RoleId};
+use crate::search::{Answer, Budget, Seat, place};
+use crate::state::Ledger;
+
+/// More gangs to wait for than this are not listed.
+const MOST_WAITS: usize = 3;
+/// More gangs than this are not tried.
+const MOST_WAIT_TRIALS: usize = 64;
+
+/// The smallest relaxation of the required level that admits the gang, and where it would go.
+pub(super) fn relaxed_level(
+    ledger: &mut Ledger<'_>,
+    demand: &Demand,
+    budget: &mut Budget<'_>,
+) -> Option<(Level, Seat)> {
+    let topology = &ledger.model().topology;
+    let required = demand.required?;
+    topology.fine_to_coarse().filter(|level| *level < required).find_map(|level| {
+        let relaxed = Demand {
+            required: (level != Level::CLUSTER).then_some(level),
+            inside_topology: demand.inside_topology || topology.is_key(level),
+            ..demand.clone()
+        };
+        Some((level, admitted(ledger, &relaxed, budget)?))
+    })
+}
+
+/// All changes; `level` is the answer of [`relaxed_level`].
+pub(super) fn changes(
+    ledger: &mut Ledger<'_>,
+    demand: &Demand,
+    level: Option<Level>,
+    impossible: bool,
+    budget: &mut Budget<'_>,
+) -> Vec<Change> {
+    let model = ledger.model();
+    let mut changes = Vec::new();
+    // No change of the gang opens a queue.
+    if quota::closed(model, demand).is_none() {
+        changes.extend(fewer_replicas(ledger, demand, budget));
+        changes.extend(level.and_then(|level| level_change(model, demand, level)));
+        changes.extend(higher_limit(ledger, demand, budget));
+        if !impossible {
+            changes.extend(waits(ledger, demand, budget));
+        }
+    }
+    changes
+}
+
+/// Whether queues and nodes admit the demand now, and where it would go. The Ledger is left as it was.
+fn admitted(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Seat> {
+    if quota::admits(ledger, demand) { seated(ledger, demand, budget) } else { None }
+}
+
+fn seated(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Seat> {
+    let checkpoint = ledger.checkpoint();
+    let answer = place(ledger, demand, budget);
+    ledger.rollback(&checkpoint);
+    match answer {
+        Answer::Placed(seat) => Some(seat),
+        Answer::Refused { .. } | Answer::Stopped => None,
+    }
+}
+
+/// The largest count of the largest role that fits now.
+fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Change> {
+    let model = ledger.model();
+    let role = demand.roles().max_by_key(|role| (demand.count(*role), std::cmp::Reverse(*role)))?;
+    let facts = model.role(demand.gang, role);
+    let running = facts.replicas - facts.to_start();
+    // Indexes of running replicas stay below the count, and something must be left to start.
+    let above_running = facts.running.iter().map(|replica| replica.index + 1).max().unwrap_or(0);
+    let others_start = demand.roles().any(|other| other != role);
+    let least = above_running.max(running + i64::from(!others_start)).max(1);
+    let mut fits = |count: i64| {
+        let mut fewer = demand.clone();
+        fewer.counts[role.index()] = count - running;
+        admitted(ledger, &fewer, budget).is_some()
+    };
+    if least >= facts.replicas || !fits(least) {
+        return None;
+    }
+    let (mut good, mut bad) = (least, facts.replicas);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if fits(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Some(Change {
+        role: Some(facts.name.clone()),
+        to: Some(good.to_string()),
+        ..change(
+            ChangeKind::Replicas,
+            format!("{good} {} instead of {}", plural(&facts.name, good), facts.replicas),
+        )
+    })
+}
+
+fn plural(role: &str, count: i64) -> String {
+    if count == 1 || role.ends_with('s') { role.to_owned() } else { format!("{role}s") }
+}
+
+fn level_change(model: &Model, demand: &Demand, level: Level) -> Option<Change> {
+    let (from, to) = (model.topology.name(demand.required?), model.topology.name(level));
+    let text = if level == Level::CLUSTER {
+        format!("prefer one {from} instead of requiring it")
+    } else {
+        format!("require one {to} instead of one {from}")
+    };
+    Some(Change { to: Some(to.to_owned()), ..change(ChangeKind::Level, text) })
+}
+
+/// The smallest limit that admits the gang, where a single limit is in its way.
+fn higher_limit(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Change> {
+    let model = ledger.model();
+    let excesses = quota::excesses(ledger, demand);
+    let [excess] = excesses.as_slice() else { return None };
+    let wanted = i64::try_from(excess.usage + excess.needs).ok()?;
+    seated(ledger, demand, budget)?;
+    let queue = &model.queues[excess.queue.index()].name;
+    let resource = &model.resources[excess.resource.index()];
+    let to = written(model, excess.resource, i128::from(wanted));
+    let from = written(model, excess.resource, i128::from(excess.limit));
+    Some(Change {
+        to: Some(to.clone()),
+        queue: Some(queue.clone()),
+        resource: Some(resource.clone()),
+        ..change(
+            ChangeKind::Limit,
+            format!("raise the limit of queue {queue} for {resource} from {from} to {to}"),
+        )
+    })
+}
+
+/// Single gangs whose end admits the gang, those with the fewest replicas first.
+fn waits(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Vec<Change> {
+    let model = ledger.model();
+    let in_the_way: Vec<_> = quota::excesses(ledger, demand).iter().map(|excess| excess.queue).collect();
+    let roles: Vec<RoleId> = demand.roles().collect();
+    let matters = |gang: &GangId, held: &[Held]| {
+        *gang != demand.gang
+            && (held
+                .iter()
+                .any(|held| roles.iter().any(|role| node_affinity::admits(model, demand, *role, held.node)))
+                || model.path_up(model.gang(*gang).queue).any(|queue| in_the_way.contains(&queue)))
+    };
+    let mut candidates: Vec<(i64, GangId, Vec<Held>)> = held_by_gangs(ledger)
+        .into_iter()
+        .filter(|(gang, held)| matters(gang, held))
+        .map(|(gang, held)| (held.iter().map(|held| held.count).sum(), gang, held))
+        .collect();
+    candidates.sort_by_key(|(replicas, gang, _)| (*replicas, *gang));
+    let mut changes = Vec::new();
+    for (_, gang, held) in candidates.into_iter().take(MOST_WAIT_TRIALS) {
+        if changes.len() == MOST_WAITS || budget.poll().is_some() {
+            break;
+        }
+        let checkpoint = ledger.checkpoint();
+        for held in &held {
+            ledger.take(gang, held.role, held.node, -held.count);
+        }
+        if admitted(ledger, demand, budget).is_some() {
+            let name = &model.gang(gang).name;
+            changes.push(Change {
+                gang: Some(name.clone()),
+                ..change(ChangeKind::Wait, format!("wait until {name} has ended"))
+            });
+        }
+        ledger.rollback(&checkpoint);
+    }
+    changes
+}
+
+fn change(kind: ChangeKind, text: String) -> Change {
+    Change { kind, role: None, to: None, queue: None, resource: None, gang: None, text }
+}

@@ -1,0 +1,138 @@
+//! Refusals → Rejection: what binds first, its numbers, and changes that were tried.
+//!
+//! Every refusal is explained as things stand after the plan: the gangs that it places hold their room. Free room
+//! only shrinks while a plan is made, so that what was refused on the way is refused then too.
+
+mod changes;
+mod holders;
+mod levels;
+mod reason;
+
+use crate::constraint::{Demand, node_affinity, quota};
+use crate::document::{Exclusion, LevelFit, Rejection, SolveOptions, format_quantity};
+use crate::model::{Model, ResourceId};
+use crate::search::{Answer, Budget, place};
+use crate::state::Ledger;
+use levels::Fit;
+use reason::{Place, Reason};
+
+/// A gang that was not placed.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) demand: Demand,
+    /// Whether no placement exists.
+    pub(crate) proven: bool,
+    /// The solve was stopped before an answer was found.
+    pub(crate) stopped: bool,
+}
+
+/// Explains a refusal; `index` counts the refusals before it. The Ledger is left as it was.
+pub(crate) fn explain(
+    ledger: &mut Ledger<'_>,
+    refused: &Refused,
+    index: usize,
+    options: &SolveOptions,
+    budget: &mut Budget<'_>,
+) -> Rejection {
+    let model = ledger.model();
+    let demand = &refused.demand;
+    let position = i64::try_from(index + 1).unwrap_or(i64::MAX);
+    if refused.stopped || budget.poll().is_some() {
+        let reason = if refused.stopped { Reason::stopped() } else { reason::find(ledger, refused, &[]) };
+        return Rejection { proven: refused.proven, ..rejection(model, demand, &reason, position) };
+    }
+    budget.refill();
+    let impossible = is_impossible(model, demand, budget);
+    budget.refill();
+    let relaxed = if options.changes { changes::relaxed_level(ledger, demand, budget) } else { None };
+    let fits = levels::fits(ledger, demand, relaxed.as_ref().map(|(_, seat)| seat), budget);
+    let reason = reason::find(ledger, refused, &fits);
+    let holders = match (reason.resource, &reason.place) {
+        (Some(resource), Place::Domain(domain)) => holders::in_domain(ledger, demand, resource, domain),
+        (Some(resource), Place::Queue(queue)) => holders::in_queue(ledger, demand, resource, *queue),
+        _ => Vec::new(),
+    };
+    let changes = if options.changes {
+        let level = relaxed.map(|(level, _)| level);
+        changes::changes(ledger, demand, level, impossible, budget)
+    } else {
+        Vec::new()
+    };
+    Rejection {
+        proven: refused.proven,
+        impossible,
+        levels: fits.iter().map(|fit| level_fit(model, demand, fit)).collect(),
+        holders,
+        changes,
+        ..rejection(model, demand, &reason, position)
+    }
+}
+
+/// Whether the gang would not fit even if nothing ran and nothing were reserved. Limits hold; that a queue is closed
+/// says nothing about room.
+fn is_impossible(model: &Model, demand: &Demand, budget: &mut Budget<'_>) -> bool {
+    let mut empty = Ledger::empty(model);
+    let afresh = Demand::afresh(model, demand.gang);
+    !quota::excesses(&empty, &afresh).is_empty()
+        || matches!(place(&mut empty, &afresh, budget), Answer::Refused { proven: true })
+}
+
+/// The parts that every rejection has.
+fn rejection(model: &Model, demand: &Demand, reason: &Reason, position: i64) -> Rejection {
+    let amount = |amount: Option<i128>| Some(written(model, reason.resource?, amount?));
+    Rejection {
+        stage: reason.stage,
+        rule: reason.rule.code().to_owned(),
+        message: reason.message.clone(),
+        position,
+        resource: reason.resource.map(|resource| model.resources[resource.index()].clone()),
+        needs: amount(reason.needs),
+        has: amount(reason.has),
+        at: match &reason.place {
+            Place::Nowhere => None,
+            Place::Domain(domain) => Some(domain.name.clone()),
+            Place::Queue(queue) => Some(model.queues[queue.index()].name.clone()),
+        },
+        proven: true,
+        impossible: false,
+        levels: Vec::new(),
+        exclusions: exclusions(model, demand),
+        holders: Vec::new(),
+        changes: Vec::new(),
+    }
+}
+
+fn exclusions(model: &Model, demand: &Demand) -> Vec<Exclusion> {
+    let of_role = |role| {
+        let (counts, _) = node_affinity::exclusions(model, demand, role);
+        let role = &model.role(demand.gang, role).name;
+        counts.into_iter().map(|(rule, nodes)| Exclusion {
+            role: role.clone(),
+            rule: rule.code().to_owned(),
+            nodes,
+        })
+    };
+    demand.roles().flat_map(of_role).collect()
+}
+
+fn level_fit(model: &Model, demand: &Demand, fit: &Fit) -> LevelFit {
+    let by_role = |counts: &[i64]| {
+        demand
+            .roles()
+            .map(|role| (model.role(demand.gang, role).name.clone(), counts[role.index()]))
+            .collect()
+    };
+    LevelFit {
+        level: model.topology.name(fit.level).to_owned(),
+        domain: fit.domain.name.clone(),
+        have: by_role(&fit.have),
+        need: by_role(&demand.counts),
+        limited_by: fit.limited_by.map(|resource| model.resources[resource.index()].clone()),
+    }
+}
+
+/// An amount as a quantity; one beyond 64 bits as the largest.
+fn written(model: &Model, resource: ResourceId, amount: i128) -> String {
+    let amount = i64::try_from(amount).unwrap_or(if amount < 0 { i64::MIN } else { i64::MAX });
+    format_quantity(&model.resources[resource.index()], amount)
+}

@@ -1,0 +1,238 @@
+//! What binds first: queue, node class, capacity, topology, packing.
+
+use super::levels::Fit;
+use super::{Refused, written};
+use crate::constraint::quota::Excess;
+use crate::constraint::{Demand, capacity, node_affinity, quota, topology};
+use crate::document::{Rule, Stage};
+use crate::model::{Domain, Level, Model, QueueId, ResourceId};
+use crate::state::Ledger;
+
+/// Where something is short.
+#[derive(Debug)]
+pub(super) enum Place {
+    Nowhere,
+    Domain(Domain),
+    Queue(QueueId),
+}
+
+/// What binds a gang, with its numbers.
+#[derive(Debug)]
+pub(super) struct Reason {
+    pub(super) stage: Stage,
+    pub(super) rule: Rule,
+    pub(super) message: String,
+    pub(super) resource: Option<ResourceId>,
+    pub(super) needs: Option<i128>,
+    pub(super) has: Option<i128>,
+    pub(super) place: Place,
+}
+
+impl Reason {
+    fn plain(stage: Stage, rule: Rule, message: String) -> Self {
+        Self { stage, rule, message, resource: None, needs: None, has: None, place: Place::Nowhere }
+    }
+
+    pub(super) fn stopped() -> Self {
+        let message = "the solve was stopped before an answer was found for it".to_owned();
+        Self::plain(Stage::Packing, Rule::Stopped, message)
+    }
+}
+
+/// The first stage that binds.
+pub(super) fn find(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
+    let demand = &refused.demand;
+    of_queue(ledger, demand)
+        .or_else(|| of_class(ledger.model(), demand))
+        .or_else(|| of_split(ledger.model(), demand))
+        .or_else(|| of_capacity(ledger, demand))
+        .or_else(|| of_topology(ledger, demand))
+        .unwrap_or_else(|| of_packing(ledger, refused, fits))
+}
+
+fn of_queue(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
+    let model = ledger.model();
+    let name = |queue: QueueId| &model.queues[queue.index()].name;
+    if let Some(queue) = quota::closed(model, demand) {
+        let message = format!("queue {} is closed", name(queue));
+        let reason = Reason::plain(Stage::Quota, Rule::QueueClosed, message);
+        return Some(Reason { place: Place::Queue(queue), ..reason });
+    }
+    let Excess { queue, resource, limit, usage, needs } = *quota::excesses(ledger, demand).first()?;
+    let left = (i128::from(limit) - usage).max(0);
+    let message = format!(
+        "needs {}; queue {} has {} left of its limit of {}",
+        amount(model, resource, needs),
+        name(queue),
+        written(model, resource, left),
+        written(model, resource, i128::from(limit)),
+    );
+    let reason = Reason::plain(Stage::Quota, Rule::QueueLimitExceeded, message);
+    Some(numbers(reason, resource, needs, left, Place::Queue(queue)))
+}
+
+/// No node may take some role: the rule that keeps most nodes away.
+fn of_class(model: &Model, demand: &Demand) -> Option<Reason> {
+    demand.roles().find_map(|role| {
+        let (counts, eligible) = node_affinity::exclusions(model, demand, role);
+        let most = counts.iter().max_by_key(|(rule, nodes)| (**nodes, std::cmp::Reverse(**rule)));
+        let (rule, nodes) = most.filter(|_| eligible == 0)?;
+        let message = format!(
+            "no node can take its role {}: {nodes} of {} {}",
+            model.role(demand.gang, role).name,
+            model.nodes.len(),
+            keeps_away(*rule),
+        );
+        Some(Reason::plain(Stage::Class, *rule, message))
+    })
+}
+
+fn keeps_away(rule: Rule) -> &'static str {
+    match rule {
+        Rule::NodeNotReady => "are not ready",
+        Rule::NodeCordoned => "are cordoned",
+        Rule::NodeOutsideTopology => "lack a topology label",
+        Rule::NodeSelectorMismatch => "do not match its node selector",
+        Rule::NodeAffinityMismatch => "do not match its node affinity",
+        _ => "have a taint that it does not tolerate",
+    }
+}
+
+fn of_split(model: &Model, demand: &Demand) -> Option<Reason> {
+    let required = demand.required.filter(|_| topology::is_split(model, demand))?;
+    let level = model.topology.name(required);
+    let message = format!("requires one {level}, but its running replicas do not lie in one");
+    Some(Reason::plain(Stage::Topology, Rule::TopologySplit, message))
+}
+
+fn of_capacity(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
+    let model = ledger.model();
+    let cluster = &model.topology.domains(Level::CLUSTER)[0];
+    let short = shortages(ledger, demand, cluster);
+    let resource = capacity::scarcest(short.into_iter())?;
+    let needs = demand.needs(model, resource);
+    let has = capacity::free_sum(ledger, demand, cluster.nodes.clone(), resource);
+    let message = format!(
+        "needs {}, {} are free on the nodes that it may use",
+        amount(model, resource, needs),
+        written(model, resource, has)
+    );
+    let reason = Reason::plain(Stage::Capacity, Rule::CapacityInsufficient, message);
+    Some(numbers(reason, resource, needs, has, Place::Domain(cluster.clone())))
+}
+
+/// Every domain of the required level lacks something, even in sum.
+fn of_topology(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
+    let model = ledger.model();
+    let level = demand.required?;
+    let domains: Vec<&Domain> = model
+        .topology
+        .domains(level)
+        .iter()
+        .filter(|domain| topology::holds_running(demand, domain))
+        .collect();
+    let free = |domain: &Domain, resource| capacity::free_sum(ledger, demand, domain.nodes.clone(), resource);
+    let short: Vec<_> = domains.iter().map(|domain| shortages(ledger, demand, domain)).collect();
+    if short.iter().any(Vec::is_empty) {
+        return None;
+    }
+    // A resource of which no domain has enough says most. Else each domain lacks another: the one nearest to it.
+    let richest = |resource: ResourceId| {
+        domains
+            .iter()
+            .enumerate()
+            .max_by_key(|(index, domain)| (free(domain, resource), std::cmp::Reverse(*index)))
+    };
+    let nowhere = capacity::scarcest(demand.resources(model).filter_map(|resource| {
+        let needs = demand.needs(model, resource);
+        let best = richest(resource).map_or(0, |(_, domain)| free(domain, resource));
+        (best < needs).then_some((resource, best, needs))
+    }));
+    let (resource, domain) = match nowhere {
+        Some(resource) => (resource, richest(resource).map(|(_, domain)| *domain)),
+        None => {
+            let least = short.iter().zip(&domains).filter_map(|(short, domain)| {
+                let resource = capacity::scarcest(short.iter().copied())?;
+                Some((resource, free(domain, resource), demand.needs(model, resource), *domain))
+            });
+            let nearest = least.reduce(|best, next| {
+                if capacity::is_smaller_part(best.1, best.2, next.1, next.2) { next } else { best }
+            })?;
+            (nearest.0, Some(nearest.3))
+        }
+    };
+    let (needs, name) = (demand.needs(model, resource), model.topology.name(level));
+    let asked = amount(model, resource, needs);
+    let Some(domain) = domain else {
+        let message = format!("needs {asked} in one {name}; there is no {name}");
+        let reason = Reason::plain(Stage::Topology, Rule::TopologyTooSmall, message);
+        let cluster = model.topology.domains(Level::CLUSTER)[0].clone();
+        return Some(numbers(reason, resource, needs, 0, Place::Domain(cluster)));
+    };
+    let has = free(domain, resource);
+    let message = format!(
+        "needs {asked} in one {name}; the best {name}, {}, has {} free",
+        domain.name,
+        written(model, resource, has),
+    );
+    let reason = Reason::plain(Stage::Topology, Rule::TopologyTooSmall, message);
+    Some(numbers(reason, resource, needs, has, Place::Domain(domain.clone())))
+}
+
+/// The sums suffice: what the best domain holds at once.
+fn of_packing(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
+    let (model, demand) = (ledger.model(), &refused.demand);
+    let level = demand.required.unwrap_or(Level::CLUSTER);
+    let end = if refused.proven { "" } else { "; the budget ended before a proof" };
+    let best = fits.iter().find(|fit| fit.level == level);
+    let Some((fit, resource)) = best.and_then(|fit| Some((fit, fit.limited_by?))) else {
+        let message = format!("enough is free in sum, but not in pieces that hold its replicas{end}");
+        return Reason::plain(Stage::Packing, Rule::PackingImpossible, message);
+    };
+    let needs = demand.needs(model, resource);
+    let has = demand
+        .roles()
+        .map(|role| {
+            let each = model.role(demand.gang, role).request.get(resource);
+            i128::from(each) * i128::from(fit.have[role.index()])
+        })
+        .sum();
+    let asked = amount(model, resource, needs);
+    let placed = written(model, resource, has);
+    let message = if level == Level::CLUSTER {
+        format!(
+            "needs {asked}; enough is free in sum, but its pieces hold replicas with {placed} at once{end}"
+        )
+    } else {
+        let name = model.topology.name(level);
+        format!(
+            "needs {asked} in one {name}; the pieces free in the best {name}, {}, hold replicas with {placed} at \
+             once{end}",
+            fit.domain.name
+        )
+    };
+    let reason = Reason::plain(Stage::Packing, Rule::PackingImpossible, message);
+    numbers(reason, resource, needs, has, Place::Domain(fit.domain.clone()))
+}
+
+/// Resources of which a domain has too little in sum: what there is, what is needed.
+fn shortages(ledger: &Ledger<'_>, demand: &Demand, domain: &Domain) -> Vec<(ResourceId, i128, i128)> {
+    let model = ledger.model();
+    demand
+        .resources(model)
+        .map(|resource| {
+            let has = capacity::free_sum(ledger, demand, domain.nodes.clone(), resource);
+            (resource, has, demand.needs(model, resource))
+        })
+        .filter(|(_, has, needs)| has < needs)
+        .collect()
+}
+
+fn numbers(reason: Reason, resource: ResourceId, needs: i128, has: i128, place: Place) -> Reason {
+    Reason { resource: Some(resource), needs: Some(needs), has: Some(has), place, ..reason }
+}
+
+/// An amount with the name of its resource: `4 nvidia.com/gpu`.
+fn amount(model: &Model, resource: ResourceId, amount: i128) -> String {
+    format!("{} {}", written(model, resource, amount), model.resources[resource.index()])
+}

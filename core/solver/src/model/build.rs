@@ -1,0 +1,227 @@
+//! Snapshot → Model: the only place that reads names. It sorts everything by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::requests::{PODS, Units};
+use super::{
+    ClassId, GangFacts, Level, Model, NodeFacts, NodeId, PodFacts, QueueFacts, QueueId, RoleFacts, RoleId,
+    RunningReplica, TalkingPair, Topology, matching, topology::Domain,
+};
+use crate::document::{Gang, Node, Queue, Role, Rounding, Rule, Running, Snapshot};
+
+/// Room for replicas on a node that lists no `pods`: no limit in practice, and sums of it stay within 64 bits.
+const UNLIMITED_PODS: i64 = 1 << 40;
+
+impl Model {
+    /// Builds the model of a valid snapshot.
+    pub(crate) fn build(snapshot: &Snapshot) -> Self {
+        let resources = resource_names(snapshot);
+        let units = Units::new(&resources);
+        let nodes = canonical(snapshot);
+        let topology = topology(snapshot, &nodes);
+        let node_ids: BTreeMap<&str, NodeId> =
+            nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), NodeId::new(index))).collect();
+        let mut queues: Vec<&Queue> = snapshot.queues.iter().collect();
+        queues.sort_by(|a, b| a.name.cmp(&b.name));
+        let queue_ids: BTreeMap<&str, QueueId> = queues
+            .iter()
+            .enumerate()
+            .map(|(index, queue)| (queue.name.as_str(), QueueId::new(index)))
+            .collect();
+        let mut running: Vec<&Running> = snapshot.running.iter().collect();
+        running.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut classes = Classes { nodes: &nodes, known: BTreeMap::new(), verdicts: Vec::new() };
+        let mut gangs: Vec<&Gang> = snapshot.gangs.iter().collect();
+        gangs.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut replicas: BTreeMap<(&str, &str), Vec<RunningReplica>> = BTreeMap::new();
+        for holder in &running {
+            if let (Some(gang), Some(role), Some(index)) = (&holder.gang, &holder.role, holder.index) {
+                let node = node_ids[holder.node.as_str()];
+                let replica = RunningReplica { node, index, reserved: holder.reserved };
+                replicas.entry((gang, role)).or_default().push(replica);
+            }
+        }
+        let gangs = gangs.iter().map(|gang| {
+            let mut roles: Vec<&Role> = gang.roles.iter().collect();
+            roles.sort_by(|a, b| a.name.cmp(&b.name));
+            let roles = roles.into_iter().map(|role| RoleFacts {
+                name: role.name.clone(),
+                replicas: role.replicas,
+                request: units.replica(role),
+                class: classes.of(role),
+                running: replicas.remove(&(gang.name.as_str(), role.name.as_str())).unwrap_or_default(),
+            });
+            let queue = gang.queue.as_deref().map(|queue| queue_ids[queue]);
+            gang_facts(gang, queue, roles.collect(), &topology)
+        });
+        Self {
+            gangs: gangs.collect(),
+            queues: queues
+                .iter()
+                .map(|queue| queue_facts(queue, &units, &queue_ids, resources.len()))
+                .collect(),
+            pods: running
+                .iter()
+                .filter(|holder| holder.gang.is_none())
+                .map(|holder| PodFacts {
+                    name: holder.name.clone(),
+                    node: node_ids[holder.node.as_str()],
+                    request: units.plain(&holder.requests),
+                    queue: holder.queue.as_deref().map(|queue| queue_ids[queue]),
+                    reserved: holder.reserved,
+                })
+                .collect(),
+            classes: classes.verdicts,
+            nodes: nodes.iter().map(|node| node_facts(node, &units)).collect(),
+            topology,
+            resources,
+        }
+    }
+}
+
+/// All resource names of the snapshot, and `pods`.
+fn resource_names(snapshot: &Snapshot) -> Vec<String> {
+    let mut names = BTreeSet::from([PODS.to_owned()]);
+    let mut note = |quantities: &BTreeMap<String, String>| names.extend(quantities.keys().cloned());
+    snapshot.nodes.iter().for_each(|node| note(&node.allocatable));
+    snapshot.queues.iter().for_each(|queue| note(&queue.limit));
+    snapshot.running.iter().for_each(|holder| note(&holder.requests));
+    for role in snapshot.gangs.iter().flat_map(|gang| &gang.roles) {
+        note(&role.requests);
+        if let Some(pod) = &role.pod {
+            note(&pod.overhead);
+            for container in pod.containers.iter().chain(&pod.init_containers) {
+                note(&container.requests);
+                note(&container.limits);
+            }
+        }
+    }
+    names.into_iter().collect()
+}
+
+/// The values of a node's topology labels; none if it lacks one.
+fn place<'a>(snapshot: &Snapshot, node: &'a Node) -> Option<Vec<&'a str>> {
+    snapshot.topology.iter().map(|key| node.labels.get(key).map(String::as_str)).collect()
+}
+
+/// Nodes along the topology tree, then by name; those outside the topology at the end.
+fn canonical(snapshot: &Snapshot) -> Vec<&Node> {
+    let mut nodes: Vec<(bool, Vec<&str>, &Node)> = snapshot
+        .nodes
+        .iter()
+        .map(|node| match place(snapshot, node) {
+            Some(values) => (false, values, node),
+            None => (true, Vec::new(), node),
+        })
+        .collect();
+    nodes.sort_by(|a, b| (a.0, &a.1, &a.2.name).cmp(&(b.0, &b.1, &b.2.name)));
+    nodes.into_iter().map(|(_, _, node)| node).collect()
+}
+
+fn topology(snapshot: &Snapshot, nodes: &[&Node]) -> Topology {
+    let inside = nodes.iter().take_while(|node| place(snapshot, node).is_some()).count();
+    let mut names = vec!["cluster".to_owned()];
+    let mut domains = vec![vec![Domain { name: String::new(), nodes: 0..nodes.len() }]];
+    let mut of = vec![Vec::new()];
+    for depth in 1..=snapshot.topology.len() {
+        let mut level: Vec<Domain> = Vec::new();
+        let mut home = Vec::with_capacity(inside);
+        let mut before: Option<Vec<&str>> = None;
+        for (index, node) in nodes[..inside].iter().enumerate() {
+            let mut values = place(snapshot, node).expect("nodes before `inside` have all labels");
+            values.truncate(depth);
+            if before.as_ref() != Some(&values) {
+                level.push(Domain { name: values.join("/"), nodes: index..index });
+                before = Some(values);
+            }
+            let last = level.len() - 1;
+            level[last].nodes.end = index + 1;
+            home.push(u32::try_from(last).expect("fewer domains than nodes"));
+        }
+        names.push(snapshot.topology[depth - 1].clone());
+        domains.push(level);
+        of.push(home);
+    }
+    names.push("node".to_owned());
+    let single = |(index, node): (usize, &&Node)| Domain { name: node.name.clone(), nodes: index..index + 1 };
+    domains.push(nodes.iter().enumerate().map(single).collect());
+    of.push(Vec::new());
+    Topology { names, domains, of, inside }
+}
+
+fn node_facts(node: &Node, units: &Units) -> NodeFacts {
+    let mut allocatable = units.amounts(&node.allocatable, Rounding::Down);
+    if !node.allocatable.contains_key(PODS) {
+        allocatable.set(units.id(PODS), UNLIMITED_PODS);
+    }
+    NodeFacts { name: node.name.clone(), allocatable }
+}
+
+fn queue_facts(queue: &Queue, units: &Units, ids: &BTreeMap<&str, QueueId>, resources: usize) -> QueueFacts {
+    let amounts = units.amounts(&queue.limit, Rounding::Down);
+    let mut limit = vec![None; resources];
+    for name in queue.limit.keys() {
+        limit[units.id(name).index()] = Some(amounts.get(units.id(name)));
+    }
+    QueueFacts {
+        name: queue.name.clone(),
+        parent: queue.parent.as_deref().map(|parent| ids[parent]),
+        priority: queue.priority,
+        limit,
+        open: queue.open,
+    }
+}
+
+fn gang_facts(gang: &Gang, queue: Option<QueueId>, roles: Vec<RoleFacts>, topology: &Topology) -> GangFacts {
+    let level = |name: &Option<String>| -> Option<Level> { topology.named(name.as_deref()?) };
+    let (required, preferred) = (level(&gang.required), level(&gang.preferred));
+    let asked = [required, preferred];
+    let traffic = talking_pairs(gang, &roles);
+    GangFacts {
+        name: gang.name.clone(),
+        queue,
+        priority: gang.priority,
+        created: gang.created,
+        required,
+        inside_topology: asked.into_iter().flatten().any(|level| topology.is_key(level)),
+        roles,
+        traffic,
+    }
+}
+
+/// Each pair of roles once, with the sum of its weights; all pairs with weight 1 where the gang names none.
+fn talking_pairs(gang: &Gang, roles: &[RoleFacts]) -> Vec<TalkingPair> {
+    let ids: BTreeMap<&str, RoleId> =
+        roles.iter().enumerate().map(|(index, role)| (role.name.as_str(), RoleId::new(index))).collect();
+    let mut weights: BTreeMap<(RoleId, RoleId), i64> = BTreeMap::new();
+    for pair in &gang.traffic {
+        let (a, b) = (ids[pair.a.as_str()], ids[pair.b.as_str()]);
+        let weight = weights.entry((a.min(b), a.max(b))).or_default();
+        *weight = weight.saturating_add(pair.weight);
+    }
+    if gang.traffic.is_empty() {
+        for (&a, &b) in ids.values().flat_map(|a| ids.values().map(move |b| (a, b))) {
+            weights.insert((a.min(b), a.max(b)), 1);
+        }
+    }
+    weights.into_iter().map(|((a, b), weight)| TalkingPair { a, b, weight }).collect()
+}
+
+/// Node classes, each judged once.
+struct Classes<'a> {
+    nodes: &'a [&'a Node],
+    known: BTreeMap<String, ClassId>,
+    verdicts: Vec<Vec<Option<Rule>>>,
+}
+
+impl Classes<'_> {
+    fn of(&mut self, role: &Role) -> ClassId {
+        let key = format!("{:?}", (&role.node_selector, &role.node_affinity, &role.tolerations));
+        let fresh = ClassId::new(self.verdicts.len());
+        let class = *self.known.entry(key).or_insert(fresh);
+        if class == fresh {
+            self.verdicts.push(self.nodes.iter().map(|node| matching::exclusion(role, node)).collect());
+        }
+        class
+    }
+}

@@ -1,0 +1,153 @@
+//! The same facts as the snapshot, as dense ids and integers; immutable during a solve.
+//!
+//! [`build`](Model::build) is the only place that reads names. Everything is sorted there, so that the order of
+//! the input decides nothing.
+
+mod build;
+mod ids;
+mod matching;
+mod requests;
+mod resources;
+mod topology;
+
+pub(crate) use ids::{ClassId, GangId, NodeId, QueueId, ResourceId, RoleId};
+pub(crate) use resources::ResourceVec;
+pub(crate) use topology::{Domain, Level, Topology};
+
+use crate::document::Rule;
+
+/// What every search may read.
+#[derive(Debug)]
+pub(crate) struct Model {
+    /// Names of the resources, sorted.
+    pub(crate) resources: Vec<String>,
+    pub(crate) topology: Topology,
+    /// In canonical order.
+    pub(crate) nodes: Vec<NodeFacts>,
+    pub(crate) queues: Vec<QueueFacts>,
+    pub(crate) gangs: Vec<GangFacts>,
+    /// Pods of no gang.
+    pub(crate) pods: Vec<PodFacts>,
+    /// By class, the first rule that keeps each node away; none where the class may run.
+    pub(crate) classes: Vec<Vec<Option<Rule>>>,
+}
+
+/// A machine.
+#[derive(Debug)]
+pub(crate) struct NodeFacts {
+    pub(crate) name: String,
+    pub(crate) allocatable: ResourceVec,
+}
+
+/// A queue.
+#[derive(Debug)]
+pub(crate) struct QueueFacts {
+    pub(crate) name: String,
+    pub(crate) parent: Option<QueueId>,
+    pub(crate) priority: i64,
+    /// By resource; none: no limit.
+    pub(crate) limit: Vec<Option<i64>>,
+    pub(crate) open: bool,
+}
+
+/// A gang.
+#[derive(Debug)]
+pub(crate) struct GangFacts {
+    pub(crate) name: String,
+    pub(crate) queue: Option<QueueId>,
+    pub(crate) priority: i64,
+    pub(crate) created: i64,
+    pub(crate) required: Option<Level>,
+    /// It asks for a topology key, so nodes outside the topology are not for it.
+    pub(crate) inside_topology: bool,
+    pub(crate) roles: Vec<RoleFacts>,
+    /// Pairs of roles that talk, each pair once.
+    pub(crate) traffic: Vec<TalkingPair>,
+}
+
+impl GangFacts {
+    pub(crate) fn roles(&self) -> impl Iterator<Item = (RoleId, &RoleFacts)> {
+        self.roles.iter().enumerate().map(|(index, role)| (RoleId::new(index), role))
+    }
+
+    /// Whether a replica does not run yet.
+    pub(crate) fn waits(&self) -> bool {
+        self.roles.iter().any(|role| role.to_start() > 0)
+    }
+}
+
+/// A role of a gang.
+#[derive(Debug)]
+pub(crate) struct RoleFacts {
+    pub(crate) name: String,
+    pub(crate) replicas: i64,
+    /// What one replica takes, `pods` included.
+    pub(crate) request: ResourceVec,
+    pub(crate) class: ClassId,
+    pub(crate) running: Vec<RunningReplica>,
+}
+
+impl RoleFacts {
+    /// How many replicas must still start.
+    pub(crate) fn to_start(&self) -> i64 {
+        self.replicas - i64::try_from(self.running.len()).expect("indexes are below `replicas`")
+    }
+}
+
+/// A replica that holds a place.
+#[derive(Debug)]
+pub(crate) struct RunningReplica {
+    pub(crate) node: NodeId,
+    pub(crate) index: i64,
+    pub(crate) reserved: bool,
+}
+
+/// A pod of no gang that holds a place.
+#[derive(Debug)]
+pub(crate) struct PodFacts {
+    pub(crate) name: String,
+    pub(crate) node: NodeId,
+    pub(crate) request: ResourceVec,
+    pub(crate) queue: Option<QueueId>,
+    pub(crate) reserved: bool,
+}
+
+/// Two roles whose replicas talk; the same role twice: its replicas talk with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TalkingPair {
+    pub(crate) a: RoleId,
+    pub(crate) b: RoleId,
+    pub(crate) weight: i64,
+}
+
+impl Model {
+    /// A queue and all queues above it.
+    pub(crate) fn path_up(&self, queue: Option<QueueId>) -> impl Iterator<Item = QueueId> + '_ {
+        std::iter::successors(queue, |queue| self.queues[queue.index()].parent)
+    }
+
+    pub(crate) fn resource_ids(&self) -> impl Iterator<Item = ResourceId> + use<> {
+        (0..self.resources.len()).map(ResourceId::new)
+    }
+
+    pub(crate) fn gang_ids(&self) -> impl Iterator<Item = GangId> + use<> {
+        (0..self.gangs.len()).map(GangId::new)
+    }
+
+    pub(crate) fn gang(&self, gang: GangId) -> &GangFacts {
+        &self.gangs[gang.index()]
+    }
+
+    pub(crate) fn role(&self, gang: GangId, role: RoleId) -> &RoleFacts {
+        &self.gangs[gang.index()].roles[role.index()]
+    }
+
+    /// The first rule that keeps a node away from a role of a gang that is, or is not, tied to the topology.
+    pub(crate) fn exclusion(&self, class: ClassId, inside_topology: bool, node: NodeId) -> Option<Rule> {
+        match self.classes[class.index()][node.index()] {
+            rule @ Some(Rule::NodeNotReady | Rule::NodeCordoned) => rule,
+            _ if inside_topology && !self.topology.is_inside(node) => Some(Rule::NodeOutsideTopology),
+            rule => rule,
+        }
+    }
+}

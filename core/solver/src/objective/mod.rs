@@ -1,0 +1,3 @@
+//! Soft goals, as integers.
+
+pub(crate) mod locality;

@@ -1,0 +1,5 @@
+//! Who is next.
+
+mod gang_order;
+
+pub(crate) use gang_order::gang_order;

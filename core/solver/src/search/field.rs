@@ -1,0 +1,87 @@
+//! Field: the nodes that can take something of a gang now, and how much of each role.
+
+use std::ops::Range;
+
+use crate::constraint::{Demand, capacity, node_affinity};
+use crate::model::{Domain, NodeId, ResourceId, RoleId};
+use crate::state::Ledger;
+
+/// Nodes that can take at least one replica of the demand, in canonical order.
+#[derive(Debug)]
+pub(crate) struct Field<'a> {
+    pub(crate) demand: &'a Demand,
+    nodes: Vec<NodeId>,
+    /// By node, then role: how many fit if the role had the node for itself, at most the count asked for.
+    caps: Vec<i64>,
+}
+
+impl<'a> Field<'a> {
+    /// Looks at every node once.
+    pub(crate) fn survey(ledger: &Ledger<'_>, demand: &'a Demand) -> Self {
+        let model = ledger.model();
+        let roles = demand.counts.len();
+        let mut field = Self { demand, nodes: Vec::new(), caps: Vec::new() };
+        let mut caps = vec![0; roles];
+        for node in (0..model.nodes.len()).map(NodeId::new) {
+            caps.fill(0);
+            for role in demand.roles() {
+                if node_affinity::admits(model, demand, role, node) {
+                    caps[role.index()] = ledger.most(demand.gang, role, node).min(demand.count(role));
+                }
+            }
+            if caps.iter().any(|cap| *cap > 0) {
+                field.nodes.push(node);
+                field.caps.extend(&caps);
+            }
+        }
+        field
+    }
+
+    /// The slots, positions in this field, of a domain.
+    pub(crate) fn slots(&self, domain: &Domain) -> Range<usize> {
+        let position = |node: usize| self.nodes.partition_point(|known| known.index() < node);
+        position(domain.nodes.start)..position(domain.nodes.end)
+    }
+
+    pub(crate) fn node(&self, slot: usize) -> NodeId {
+        self.nodes[slot]
+    }
+
+    /// How many replicas of a role fit on a slot, if it had the node for itself.
+    pub(crate) fn cap(&self, slot: usize, role: RoleId) -> i64 {
+        self.caps[slot * self.demand.counts.len() + role.index()]
+    }
+
+    /// How many replicas of all roles fit on a slot, each role for itself.
+    pub(crate) fn hold(&self, slot: usize) -> i64 {
+        let roles = self.demand.counts.len();
+        self.caps[slot * roles..(slot + 1) * roles].iter().sum()
+    }
+
+    /// Necessary for a placement in `slots`: enough places for each role, and enough of each resource, in sum.
+    pub(crate) fn may_hold(&self, ledger: &Ledger<'_>, slots: Range<usize>) -> bool {
+        let roles = self.demand.roles().all(|role| {
+            slots.clone().map(|slot| i128::from(self.cap(slot, role))).sum::<i128>()
+                >= i128::from(self.demand.count(role))
+        });
+        let model = ledger.model();
+        roles
+            && self.demand.resources(model).all(|resource| {
+                self.free(ledger, slots.clone(), resource) >= self.demand.needs(model, resource)
+            })
+    }
+
+    /// How much of a resource is free in `slots`.
+    pub(crate) fn free(&self, ledger: &Ledger<'_>, slots: Range<usize>, resource: ResourceId) -> i128 {
+        slots.map(|slot| i128::from(ledger.free(self.node(slot))[resource.index()])).sum()
+    }
+
+    /// The resource of which the gang needs the largest part of what is free; none if nothing is asked of any.
+    pub(crate) fn scarcest(&self, ledger: &Ledger<'_>) -> Option<ResourceId> {
+        let model = ledger.model();
+        let all = 0..self.nodes.len();
+        capacity::scarcest(self.demand.resources(model).map(|resource| {
+            (resource, self.free(ledger, all.clone(), resource), self.demand.needs(model, resource))
+        }))
+    }
+}

@@ -1,0 +1,14 @@
+//! Where a gang goes: which levels and domains are tried, and with what.
+
+mod budget;
+mod exact;
+mod field;
+mod greedy;
+mod place;
+mod role_mix;
+
+pub(crate) use budget::{Budget, Stop};
+pub(crate) use exact::most_of_largest;
+pub(crate) use field::Field;
+pub(crate) use greedy::as_many_as_fit;
+pub(crate) use place::{Answer, Seat, place};

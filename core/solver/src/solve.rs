@@ -1,0 +1,129 @@
+//! The pipeline on one page: validate → build → order → place → explain → plan.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use crate::constraint::{Demand, quota};
+use crate::document::{self, Placements, Plan, Snapshot, SolveOptions, Stats, StoppedBy, Version};
+use crate::error::Error;
+use crate::explain::{Refused, explain};
+use crate::model::{GangId, Model, NodeId};
+use crate::objective::locality::{Spot, traffic};
+use crate::order::gang_order;
+use crate::search::{Answer, Budget, Stop, place};
+use crate::state::Ledger;
+
+/// Decides which waiting gangs start now, and where. The same snapshot, in any order, gives the same plan.
+///
+/// # Errors
+/// [`Error::Invalid`] if a document contradicts itself, [`Error::Interrupted`] once `stop` is set.
+pub fn solve(snapshot: &Snapshot, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan, Error> {
+    document::sound(snapshot)?;
+    document::sound(options)?;
+    plan(&Model::build(snapshot), options, stop)
+}
+
+/// [`solve`] from JSON to JSON.
+///
+/// # Errors
+/// As [`solve`]; also if a document does not decode.
+pub fn solve_bytes(snapshot: &[u8], options: &[u8], stop: &AtomicBool) -> Result<Vec<u8>, Error> {
+    let model = Model::build(&document::decode(snapshot)?);
+    let plan = plan(&model, &document::decode(options)?, stop)?;
+    Ok(document::encode(&plan))
+}
+
+/// The cost of the traffic of each gang in the placements of a plan, complete or not, replicas that run included.
+/// Names that are not in the snapshot cost nothing; no rule is judged.
+///
+/// # Errors
+/// [`Error::Invalid`] if the snapshot contradicts itself.
+pub fn evaluate(snapshot: &Snapshot, placements: &Placements) -> Result<BTreeMap<String, i64>, Error> {
+    document::sound(snapshot)?;
+    let model = Model::build(snapshot);
+    let nodes: BTreeMap<&str, NodeId> =
+        (0..model.nodes.len()).map(|index| (model.nodes[index].name.as_str(), NodeId::new(index))).collect();
+    let mut costs = BTreeMap::new();
+    for gang in model.gang_ids() {
+        let facts = model.gang(gang);
+        let Some(roles) = placements.get(&facts.name) else { continue };
+        let mut spots = Vec::new();
+        for (role, facts) in facts.roles() {
+            let placed =
+                roles.get(&facts.name).into_iter().flatten().filter_map(|name| nodes.get(name.as_str()));
+            let running = facts.running.iter().map(|replica| &replica.node);
+            spots.extend(placed.chain(running).map(|node| Spot { node: *node, role, count: 1 }));
+        }
+        costs.insert(facts.name.clone(), traffic(&model, gang, spots.into_iter()));
+    }
+    Ok(costs)
+}
+
+fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan, Error> {
+    let mut ledger = Ledger::new(model);
+    let mut budget = Budget::new(options, stop);
+    let mut plan = Plan::default();
+    let mut refused = Vec::new();
+    let order = gang_order(model);
+    let gangs = order.len();
+    for gang in order {
+        let demand = Demand::of(model, gang);
+        let answer = if budget.poll().is_some() {
+            Answer::Stopped
+        } else if quota::admits(&ledger, &demand) {
+            budget.refill();
+            place(&mut ledger, &demand, &mut budget)
+        } else {
+            Answer::Refused { proven: true }
+        };
+        match answer {
+            Answer::Placed(seat) => enter(model, &demand, &seat.spots, &mut plan),
+            Answer::Refused { proven } => refused.push(Refused { demand, proven, stopped: false }),
+            Answer::Stopped => refused.push(Refused { demand, proven: false, stopped: true }),
+        }
+    }
+    let (trials, cells) = (budget.trials(), budget.cells());
+    for (index, refusal) in refused.iter().enumerate() {
+        let rejection = explain(&mut ledger, refusal, index, options, &mut budget);
+        plan.rejections.insert(name(model, refusal.demand.gang), rejection);
+    }
+    plan.version = Version;
+    plan.stats = Stats {
+        nodes: count(model.nodes.len()),
+        gangs: count(gangs),
+        trials,
+        cells,
+        stopped_by: match budget.poll() {
+            None => None,
+            Some(Stop::Deadline) => Some(StoppedBy::Deadline),
+            Some(Stop::Caller) => return Err(Error::Interrupted),
+        },
+    };
+    Ok(plan)
+}
+
+/// Writes a placed gang into the plan: for each role one node a replica, in canonical order.
+fn enter(model: &Model, demand: &Demand, spots: &[Spot], plan: &mut Plan) {
+    let gang = model.gang(demand.gang);
+    let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for spot in spots {
+        let nodes = roles.entry(model.role(demand.gang, spot.role).name.clone()).or_default();
+        for _ in 0..spot.count {
+            nodes.push(model.nodes[spot.node.index()].name.clone());
+        }
+    }
+    let running = gang.roles().flat_map(|(role, facts)| {
+        facts.running.iter().map(move |replica| Spot { node: replica.node, role, count: 1 })
+    });
+    let cost = traffic(model, demand.gang, spots.iter().copied().chain(running));
+    plan.traffic.insert(gang.name.clone(), cost);
+    plan.placements.insert(gang.name.clone(), roles);
+}
+
+fn name(model: &Model, gang: GangId) -> String {
+    model.gang(gang).name.clone()
+}
+
+fn count(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}

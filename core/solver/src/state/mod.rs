@@ -1,0 +1,6 @@
+//! What changes during a search.
+
+mod ledger;
+mod quota;
+
+pub(crate) use ledger::Ledger;
