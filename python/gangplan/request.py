@@ -36,7 +36,9 @@ def held_by(running: Running, roles: Mapping[tuple[str, str], Amounts]) -> Amoun
 
 
 def _parsed(requests: Mapping[str, str]) -> Amounts:
-    return {name: parse_quantity(name, text, round_up=True) for name, text in requests.items() if name != "pods"}
+    return {
+        name: parse_quantity(name, text, round_up=True) for name, text in requests.items() if name != "pods"
+    }
 
 
 def _container(container: Container) -> Amounts:

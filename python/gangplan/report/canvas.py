@@ -11,8 +11,9 @@ import matplotlib.style
 from matplotlib import colors
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from gangplan.report.wording import one_line
+from gangplan.report.wording import one_line, printable
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """The palette of Okabe and Ito, which people with any kind of colour vision can tell apart; black is kept for text."""
@@ -72,6 +73,9 @@ def draw(label: str, width: float, height: float, paint: Callable[[Figure], None
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasSVG(figure)
         paint(figure)
+        for text in figure.findobj(Text):
+            if isinstance(text, Text):
+                text.set_text(printable(text.get_text()))  # names may be anything, XML may not
         target = io.BytesIO()
         figure.savefig(
             target, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}

@@ -108,6 +108,6 @@ def _taken(seen: Occupancy, nodes: Sequence[str]) -> "Counter[str]":
 
 
 def _head(title: str, snapshot: Snapshot, level: str, hidden: int) -> str:
-    by = f" by {level}" if level else ""
+    by = f" by {short(level, 20)}" if level else ""
     more = f", {count(hidden, 'domain')} with less not shown" if hidden else ""
     return f"{short(title, 60)} ({count(len(snapshot.nodes), 'node')}, summed up{by}{more})"

@@ -117,5 +117,5 @@ def _scarcest(there: Mapping[str, Amounts], taken: Sequence[Amounts]) -> str:
     )
 
 
-def _order(tenant: Tenant) -> tuple[bool, str, str, int]:
-    return (tenant.gang is None, tenant.gang or "", tenant.role or "", tenant.index or 0)
+def _order(tenant: Tenant) -> tuple[bool, str, str, int, int]:
+    return (tenant.gang is None, tenant.gang or "", tenant.role or "", tenant.index or 0, -tenant.amount)

@@ -52,7 +52,9 @@ def ranges(numbers: Iterable[int]) -> str:
 def natural(text: str) -> list[tuple[int, str]]:
     """Give a key that sorts names as people do: ``r2`` before ``r10``."""
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts] + [(-2, text)]
+    numbers = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
+    pairs = zip(parts, numbers, strict=True)
+    return [(-1, part) if number is None else (len(number), number) for part, number in pairs] + [(-2, text)]
 
 
 def amount(quantity: str, resource: str, *, gpu: str | None = None) -> str:
