@@ -159,11 +159,12 @@ def _spread(strategy: Any, seat: Seat, loop: Any, copy: checkpoint.Copy | None) 
         assert copy is not None
         copy.give(loop.network, loop.optimizer)
         return
-    source = copy.state() if copy else None
-    for i, variable in enumerate([*loop.network.variables, *loop.optimizer.variables]):
-        value = tf.convert_to_tensor(variable.numpy())
-        mine = source[i] if source else tf.zeros_like(value)
-        variable.assign(_sum(strategy, mine))
+    variables = [*loop.network.variables, *loop.optimizer.variables]
+    source = copy.state() if copy else [tf.zeros_like(variable.numpy()) for variable in variables]
+    flat = [tf.reshape(tf.cast(value, tf.float64), [-1]) for value in source]
+    parts = tf.split(_sum(strategy, tf.concat(flat, 0)), [len(part) for part in flat])
+    for variable, part in zip(variables, parts, strict=True):
+        variable.assign(tf.cast(tf.reshape(part, variable.shape), variable.dtype))
 
 
 def _sum(strategy: Any, value: Any) -> Any:
