@@ -11,7 +11,8 @@ from gangplan.errors import InvalidInput
 from gangplan.plan import Change, Exclusion, LevelFit, Plan, Rejection, Stats
 from gangplan.record import Reservation, enter, new
 from gangplan.report.explanation import explain
-from gangplan.snapshot import Gang, Node, Role, Running, Snapshot
+from gangplan.snapshot import Gang, Node, Queue, Role, Running, Snapshot
+from gangplan.solver import solve
 
 GPU = "nvidia.com/gpu"
 
@@ -115,7 +116,7 @@ def test_position_counts_within_the_queue_and_says_so(two_racks, busy):
 
 
 def test_a_gang_too_large_for_the_cluster_is_not_told_to_wait(two_racks, busy):
-    refused = replace(busy.rejections["big"], impossible=True, holders=(), changes=())
+    refused = replace(busy.rejections["big"], impossible=True, changes=())
     text = explain("big", two_racks, replace(busy, rejections={"big": refused})).as_text()
     assert text.startswith("big cannot fit this cluster, even when nothing else runs: it needs 8 GPUs")
     assert "waits" not in text
@@ -162,6 +163,51 @@ def test_a_queue_at_its_limit_is_called_a_queue(two_racks, busy):
     refused = replace(busy.rejections["big"], stage="quota", at="vision")
     details = explain("big", two_racks, replace(busy, rejections={"big": refused})).details
     assert details[0].startswith("4 GPUs of queue vision are held by old")
+
+
+def test_only_what_matters_at_a_stage_is_told(two_racks, busy):
+    refused = busy.rejections["big"]
+
+    def told(**changed):
+        return explain("big", two_racks, replace(busy, rejections={"big": replace(refused, **changed)}))
+
+    assert told().header
+    assert told(stage="class").header == told(stage="class").rows == ()
+    assert not any(detail.startswith("Role") for detail in told(stage="quota").details)
+    assert not any("old" in detail for detail in told(impossible=True).details)
+
+
+def test_what_the_solver_refuses_is_explained_at_every_stage():
+    """Each refusal comes from the solver itself; the headline carries its reason and its numbers."""
+    role = Role(name="worker", replicas=4, requests={GPU: "1"})
+    gangs = (
+        Gang(name="closed", roles=(role,), queue="shut"),
+        Gang(name="limited", roles=(role,), queue="small"),
+        Gang(name="picky", roles=(replace(role, node_selector={"pool": "none"}),)),
+        Gang(name="huge", roles=(replace(role, replicas=60),)),
+        Gang(name="together", roles=(replace(role, replicas=9),), required="rack"),
+        Gang(name="clumsy", roles=(replace(role, replicas=3, requests={GPU: "3"}),)),
+        Gang(name="lucky", roles=(role,), created=-1),
+    )
+    nodes = tuple(Node(name=f"n{i}", labels={"rack": f"r{i // 2}"}, allocatable={GPU: "4"}) for i in range(4))
+    queues = (Queue(name="shut", open=False), Queue(name="small", limit={GPU: "3"}))
+    snapshot = Snapshot(topology=("rack",), nodes=nodes, queues=queues, gangs=gangs)
+    running = (Running(name="x", node="n0", requests={GPU: "2"}),)
+    snapshot = replace(snapshot, running=running)
+    plan = solve(snapshot)
+    seen = set()
+    for gang in gangs:
+        text = explain(gang.name, snapshot, plan).as_text()
+        if gang.name in plan.rejections:
+            refused = plan.rejections[gang.name]
+            seen.add(refused.stage)
+            numbers = re.findall(r"\b\d+\b", refused.message)
+            assert set(numbers) <= set(re.findall(r"\b\d+\b", text.splitlines()[0]))
+            assert all(change.text in text for change in refused.changes)
+            assert ("cannot fit" in text) == refused.impossible
+        else:
+            assert text.startswith(f"{gang.name} may start: ")
+    assert seen == {"quota", "class", "capacity", "topology", "packing"}
 
 
 def test_two_kinds_of_gpu_keep_their_names(two_racks, busy):

@@ -156,7 +156,7 @@ def _placed(gang: Gang, snapshot: Snapshot, plan: Plan, own: Sequence[Running]) 
 
 def _whole(gang: Gang) -> str:
     total = sum(role.replicas for role in gang.roles)
-    return "its one replica" if total == 1 else f"all {total:,} replicas"
+    return {1: "its one replica", 2: "both replicas"}.get(total, f"all {total:,} replicas")
 
 
 def _where(snapshot: Snapshot, used: set[str]) -> str:

@@ -43,9 +43,12 @@ class Refusal:
         self.gpu = next(iter(kinds)) if len(kinds) == 1 else None
 
     def table(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-        """Give column titles and rows: the best domain of each level, roles as declared; both empty if unknown."""
+        """Give column titles and rows: the best domain of each level, roles as declared.
+
+        Both are empty if that is not known, and where no node may take a role: then room is not what is short.
+        """
         roles = tuple(role.name for role in self.gang.roles)
-        levels = self.rejection.levels
+        levels = self.rejection.levels if self.rejection.stage != "class" else ()
         header = ("level", "best domain", *roles, "limited by") if levels else ()
         return header, tuple(_level(level, roles) for level in levels)
 
@@ -62,7 +65,7 @@ class Refusal:
         message = one_line(self.rejection.message).rstrip(".")
         if self.rejection.resource == self.gpu is not None:
             message = _with_words(message, self.gpu)
-        if message.startswith("needs "):
+        if message.startswith(("needs ", "requires ")):
             message = f"it {message}"
         if self.rejection.impossible:
             return f"{self.gang.name} cannot fit this cluster, even when nothing else runs: {message}."
@@ -81,7 +84,9 @@ class Refusal:
         return f"position {own} of queue {self.gang.queue}{among}"
 
     def holders(self) -> list[str]:
-        """Say who holds what is short."""
+        """Say who holds what is short; no one is in the way of a gang that would not fit without them."""
+        if self.rejection.impossible:
+            return []
         kind = "queue " if self.rejection.stage == "quota" else ""
         where = f" of {kind}{self.rejection.at}" if self.rejection.at else ""
         return [self._holder(holder, where) for holder in self.rejection.holders]
@@ -110,7 +115,12 @@ class Refusal:
         return f"{verb} {duration(self.now - entered[-1])} ago" if entered else ""
 
     def exclusions(self) -> list[str]:
-        """Say for each role what keeps nodes away; roles with the same exclusions share a sentence."""
+        """Say for each role what keeps nodes away; roles with the same exclusions share a sentence.
+
+        Where the queue is what stops the gang, nodes are beside the point.
+        """
+        if self.rejection.stage == "quota":
+            return []
         total = len(self.snapshot.nodes)
         by_role: dict[str, list[tuple[str, int]]] = {}
         for exclusion in self.rejection.exclusions:
