@@ -82,7 +82,10 @@ def yaml_to_json(text: str, source: str) -> bytes:
     problems = [] if node is None else list(_key_problems(node, "$", set()))
     if problems:
         raise InvalidInput(problems, source)
-    return msgspec.json.encode(yaml.load(text, Loader=yaml.CSafeLoader))  # noqa: S506 - this one is safe
+    try:
+        return msgspec.json.encode(yaml.load(text, Loader=yaml.CSafeLoader))  # noqa: S506 - this one is safe
+    except RecursionError as error:
+        raise InvalidInput([Problem("$", "MALFORMED_YAML", "an alias stands inside its own anchor")], source) from error
 
 
 def _key_problems(node: yaml.Node, path: str, seen: set[int]) -> "list[Problem]":

@@ -1,6 +1,7 @@
 """How results and progress look. The only user of rich."""
 
 import json
+import logging
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,9 @@ class Format(StrEnum):
 
 
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
+_TOLD = re.compile(r"(?P<time>\d\d:\d\d:\d\d)(\.\d+ - [A-Z]+ -)? (?P<text>.*)")
+_CHATTER = re.compile(r"Streamed logs:|Wrote executor output|outputs:$|Running pipeline|^\W*$")
+"""What KFP's local runner says about itself."""
 
 PIPED_WIDTH = 4096
 """Columns where stdout is no terminal: nothing is cut for a program that reads it."""
@@ -72,6 +76,9 @@ def error(text: str) -> None:
 
 
 def pipeline_line(text: str) -> None:
-    """Print a line of a running pipeline, without KFP's blank lines and colours."""
-    if line := _COLORS.sub("", text).strip():
+    """Print a line of a running pipeline: what steps say and which task begins and ends; all of it with -v."""
+    line = _COLORS.sub("", text).strip()
+    if logging.getLogger().isEnabledFor(logging.DEBUG):
         progress(line)
+    elif (told := _TOLD.match(line)) and not _CHATTER.search(line):
+        progress(f"{told['time']} {told['text']}")

@@ -1,7 +1,9 @@
 """launch_tfjob: start the admitted gang, follow it to its end, say honestly how it ended."""
 
+import contextlib
 import itertools
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from gangplan.errors import Conflict
 from gangplan.kube.tfjob import job as describe
 from gangplan.kube.tfjob import read
 from gangplan.local.cluster import this_process
+from gangplan.local.runtime import LocalRuntime
 from gangplan.record import Outcome as End
 from gangplan.runtime import FINAL, Job, JobStatus
 from gangplan.steps.outcome import ADMITTED, Outcome
@@ -115,7 +118,26 @@ def _follow(run: Run, described: Job) -> JobStatus:
                     log.info("%s on %s: %s", replica.name, replica.node, state)
                 seen[replica.name] = state
 
-        return runtime.wait(run.name, on_change=tell)
+        with _echo(runtime, described):
+            return runtime.wait(run.name, on_change=tell)
+
+
+@contextlib.contextmanager
+def _echo(runtime: LocalRuntime, described: Job) -> Iterator[None]:
+    """Repeat what the leading replica prints in the step's own log, while the job runs."""
+    names = [replica.name for replica in described.replicas]
+    leader = next((name for name in ("chief-0", "worker-0") if name in names), names[0])
+
+    def follow() -> None:
+        for line in runtime.logs(described.name, leader, follow=True):
+            log.info("%s | %s", leader, line)
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(timeout=2.0)
 
 
 def _log_tails(ended: JobStatus) -> Iterator[str]:

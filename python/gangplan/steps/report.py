@@ -169,10 +169,14 @@ def _evaluation(found: dict[str, Any]) -> Section | None:
                 svg=figures.confusion(matrix, names), caption="What was seen as what: rows are the truth."
             ),
             Figure(
-                svg=figures.roc(found["roc"]), caption="Right against wrong alarms, all classes together."
+                svg=figures.roc(_curve(found["roc"])), caption="Right against wrong alarms, all classes together."
             ),
         ),
     )
+
+
+def _curve(points: list[dict[str, float]]) -> list[tuple[float, float]]:
+    return [(point["false_positive_rate"], point["true_positive_rate"]) for point in points]
 
 
 def _model(facts: dict[str, Any]) -> Section | None:
