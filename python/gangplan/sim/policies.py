@@ -101,7 +101,9 @@ def _rooms(snapshot: Snapshot, wanted: dict[tuple[str, str], Amounts]) -> list[_
     return list(rooms.values())
 
 
-def _missing(gang: Gang, running: set[tuple[str | None, str | None, int | None]]) -> Iterator[tuple[str, Role]]:
+def _missing(
+    gang: Gang, running: set[tuple[str | None, str | None, int | None]]
+) -> Iterator[tuple[str, Role]]:
     """Give the replicas that must still start: gang and role, by role name and index."""
     for role in sorted(gang.roles, key=lambda role: role.name):
         for index in range(role.replicas):
@@ -116,7 +118,9 @@ def _admits(node: Node, role: Role) -> bool:
     if any(node.labels.get(key) != value for key, value in role.node_selector.items()):
         return False
     terms = role.node_affinity
-    if terms and not any(term.expressions and all(_holds(test, node) for test in term.expressions) for term in terms):
+    if terms and not any(
+        term.expressions and all(_holds(test, node) for test in term.expressions) for term in terms
+    ):
         return False
     hard = (taint for taint in node.taints if taint.effect != "PreferNoSchedule")
     return all(any(_tolerates(toleration, taint) for toleration in role.tolerations) for taint in hard)
