@@ -40,13 +40,15 @@ class Baseline:
         waiting: Job → replicas without one.
         pids: Job → process ids of its running replicas.
         finished: Jobs that finished.
-        stuck_s: Seconds that all of them were watched to make no progress.
+        outcomes: Job → its state when it finished or was stopped.
+        stuck_s: Seconds that the jobs were watched to wait for each other; 0 if none had to.
     """
 
     running: Mapping[str, int]
     waiting: Mapping[str, int]
     pids: Mapping[str, tuple[int, ...]]
     finished: tuple[str, ...]
+    outcomes: Mapping[str, str]
     stuck_s: float
 
 
@@ -111,7 +113,9 @@ class Result:
             (
                 name,
                 f"{self.baseline.running[name]} of {WORKERS} run, {self.baseline.waiting[name]} wait",
-                "yes" if name in self.baseline.finished else "never",
+                self.baseline.outcomes[name]
+                if name in self.baseline.finished
+                else "never: waits for its peers",
                 self.ours.outcomes[name],
             )
             for name in JOBS
@@ -121,17 +125,21 @@ class Result:
             caption=caption, header=("job", "pod by pod", "finishes", "with gangplan"), rows=tuple(rows)
         )
 
+    def _story(self) -> tuple[str, ...]:
+        if self.ours.rejection is None:
+            return ("There are GPUs for both jobs: both run at once, pod by pod and as gangs.",)
+        stuck = f"They were watched for {self.baseline.stuck_s:.0f} s, then stopped."
+        return (
+            "Pod by pod, both jobs started a part of their workers and none could train: each held GPUs that the "
+            f"other needed. {stuck}",
+            f"As gangs, {self.ours.first} ran whole; the other waited, was told why, and ran when there was room.",
+        )
+
     def sections(self) -> tuple[Section, ...]:
         """For the report."""
         first = Section(
             title="Demo: deadlock",
-            paragraphs=(
-                (
-                    "Pod by pod, both jobs started a part of their workers and none could train: each held GPUs "
-                    f"that the other needed. They were watched for {self.baseline.stuck_s:.0f} s, then stopped."
-                ),
-                f"As gangs, {self.ours.first} ran whole; the other waited, was told why, and ran when there was room.",
-            ),
+            paragraphs=self._story(),
             tables=(self.table(),),
             figures=(
                 Figure(
@@ -202,12 +210,17 @@ def _pod_by_pod(stage: Stage, plays: tuple[Play, ...], stuck_s: float, tell: Tel
             name: tuple(item for item in runtime.status(name).replicas if item.state == "Running")
             for name in JOBS
         }
-        tell(
-            f"pod by pod: {sum(map(len, running.values()))} processes run; watching them for {stuck_s:.0f} s"
-        )
-        time.sleep(stuck_s)
-        finished = tuple(name for name in JOBS if runtime.status(name).state in FINAL)
-        tell(f"pod by pod: {len(finished)} of {len(JOBS)} jobs finished; stopped")
+        tell(f"pod by pod: {sum(map(len, running.values()))} processes run")
+        whole = all(len(placed[name]) == WORKERS for name in JOBS)
+        if whole:
+            tell("pod by pod: all have a GPU; waiting for them to finish")
+            outcomes = {name: runtime.wait(name).state for name in JOBS}
+        else:
+            tell(f"pod by pod: each waits for peers that have no GPU; watching them for {stuck_s:.0f} s")
+            time.sleep(stuck_s)
+            outcomes = {name: runtime.status(name).state for name in JOBS}
+        finished = tuple(name for name in JOBS if outcomes[name] in FINAL)
+        tell(f"pod by pod: {len(finished)} of {len(JOBS)} jobs finished{'' if whole else '; stopped'}")
     return Baseline(
         running={name: len(items) for name, items in running.items()},
         waiting={name: WORKERS - len(placed[name]) for name in JOBS},
@@ -215,7 +228,8 @@ def _pod_by_pod(stage: Stage, plays: tuple[Play, ...], stuck_s: float, tell: Tel
             name: tuple(item.pid for item in items if item.pid is not None) for name, items in running.items()
         },
         finished=finished,
-        stuck_s=stuck_s,
+        stuck_s=0.0 if whole else stuck_s,
+        outcomes=outcomes,
     )
 
 

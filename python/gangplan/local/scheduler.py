@@ -69,6 +69,14 @@ def run_gangs(
     seen: dict[str, object] = {}
     ended: dict[str, JobStatus] = {}
     started: set[str] = set()
+
+    def tell(record: GangRecord | None) -> None:
+        if record is not None and seen.get(record.name) != (
+            state := (record.phase, record.position, record.reason)
+        ):
+            seen[record.name] = state
+            on_change(record)
+
     try:
         for request in requests:
             store.create(new(request.gang, uid=request.uid, run_id=run_id, now=clock(), owner=owner))
@@ -77,23 +85,19 @@ def run_gangs(
             for record in store.records():
                 if record.name not in wanted or record.run_id != run_id:
                     continue
-                state = (record.phase, record.position, record.reason)
-                if seen.get(record.name) != state:
-                    seen[record.name] = state
-                    on_change(record)
+                tell(record)
                 if record.phase == "Reserved" and record.reservation and record.name not in started:
                     started.add(record.name)
                     runtime.submit(wanted[record.name].job(record.reservation.placement))
-                    on_change(admission.bind(store, record.name, now=clock(), owner=owner))
+                    tell(admission.bind(store, record.name, now=clock(), owner=owner))
                 elif record.phase == "Impossible":
                     ended[record.name] = JobStatus(name=record.name, state="Canceled", reason=record.reason)
-                    _end(store, ended[record.name], run_id, clock())
+                    tell(_end(store, ended[record.name], run_id, clock()))
             for name in started - set(ended):
                 status = runtime.status(name)
                 if status.state in FINAL:
                     ended[name] = status
-                    if (final := _end(store, status, run_id, clock())) is not None:
-                        on_change(final)
+                    tell(_end(store, status, run_id, clock()))
             if len(ended) < len(wanted):
                 sleep(poll_s)
         return ended
