@@ -91,6 +91,9 @@ pub fn problems<T: Document>(bytes: &[u8]) -> Vec<Problem> {
 }
 
 /// Writes a document: fields in the order of the format, maps by key.
+///
+/// # Panics
+/// Never for documents: they hold texts, numbers, lists and maps by text only.
 pub fn encode<T: Serialize>(document: &T) -> Vec<u8> {
     serde_json::to_vec(document).expect("documents hold texts, numbers, lists and maps by text only")
 }

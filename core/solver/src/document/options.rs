@@ -1,4 +1,4 @@
-//! SolveOptions: what a caller may ask of one solve.
+//! `SolveOptions`: what a caller may ask of one solve.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ fn plain(schema: &mut Schema) {
         for key in ["description", "format", "minimum"] {
             object.remove(key);
         }
-        if let Some(names) = object.get("oneOf").and_then(|branches| constants(branches)) {
+        if let Some(names) = object.get("oneOf").and_then(constants) {
             object.remove("oneOf");
             object.insert("enum".into(), names);
         }

@@ -148,18 +148,17 @@ fn of_topology(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
         let best = richest(resource).map_or(0, |(_, domain)| free(domain, resource));
         (best < needs).then_some((resource, best, needs))
     }));
-    let (resource, domain) = match nowhere {
-        Some(resource) => (resource, richest(resource).map(|(_, domain)| *domain)),
-        None => {
-            let least = short.iter().zip(&domains).filter_map(|(short, domain)| {
-                let resource = capacity::scarcest(short.iter().copied())?;
-                Some((resource, free(domain, resource), demand.needs(model, resource), *domain))
-            });
-            let nearest = least.reduce(|best, next| {
-                if capacity::is_smaller_part(best.1, best.2, next.1, next.2) { next } else { best }
-            })?;
-            (nearest.0, Some(nearest.3))
-        }
+    let (resource, domain) = if let Some(resource) = nowhere {
+        (resource, richest(resource).map(|(_, domain)| *domain))
+    } else {
+        let least = short.iter().zip(&domains).filter_map(|(short, domain)| {
+            let resource = capacity::scarcest(short.iter().copied())?;
+            Some((resource, free(domain, resource), demand.needs(model, resource), *domain))
+        });
+        let nearest = least.reduce(|best, next| {
+            if capacity::is_smaller_part(best.1, best.2, next.1, next.2) { next } else { best }
+        })?;
+        (nearest.0, Some(nearest.3))
     };
     let (needs, name) = (demand.needs(model, resource), model.topology.name(level));
     let asked = amount(model, resource, needs);

@@ -11,9 +11,10 @@ mod table;
 use std::ops::Range;
 
 use super::{Budget, Field};
+use crate::model::RoleId;
 use crate::objective::locality::Spot;
 use crate::state::Ledger;
-use options::Problem;
+use options::{Problem, Step};
 use table::Table;
 
 /// More states than this are not tried: the tables would not fit the memory.
@@ -113,15 +114,22 @@ fn walk_back(
                     table.at(problem, &option.rest(&state)).is_some_and(|most| most + option.largest >= need)
                 })
                 .expect("the table was folded from one of these options");
-            for (role, (wanted, offered)) in problem.roles.iter().zip(state.iter_mut().zip(&option.others)) {
-                problem.seat(&mut spots, step, *role, i64::try_from(*wanted.min(&mut offered.clone())).ok()?);
-                *wanted = wanted.saturating_sub(*offered);
+            for (index, wanted) in state.iter_mut().enumerate() {
+                let taken = option.others[index].min(*wanted);
+                *wanted -= taken;
+                seat(&mut spots, step, problem.roles[index], i64::try_from(taken).ok()?);
             }
             let taken = option.largest.min(need);
-            problem.seat(&mut spots, step, *problem.roles.last()?, i64::from(taken));
+            seat(&mut spots, step, *problem.roles.last()?, i64::from(taken));
             need -= taken;
         }
     }
     debug_assert!(need == 0 && state.iter().all(|left| *left == 0), "the walk ends at the empty table");
     Some(spots)
+}
+
+fn seat(spots: &mut Vec<Spot>, step: &Step, role: RoleId, count: i64) {
+    if count > 0 {
+        spots.push(Spot { node: step.node, role, count });
+    }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::model::{NodeId, RoleId};
-use crate::objective::locality::Spot;
 use crate::search::{Budget, Field, greedy};
 use crate::state::Ledger;
 
@@ -85,14 +84,6 @@ impl Problem {
         let sizes: Vec<i64> = problem.classes.iter().map(|choices| size(choices)).collect();
         problem.steps.sort_by_key(|step| (std::cmp::Reverse(sizes[step.class]), step.class, step.node));
         Some(problem)
-    }
-
-    /// Books `count` replicas of a role on a step's node.
-    pub(super) fn seat(&self, spots: &mut Vec<Spot>, step: &Step, role: RoleId, count: i64) {
-        debug_assert!(self.roles.contains(&role));
-        if count > 0 {
-            spots.push(Spot { node: step.node, role, count });
-        }
     }
 
     /// The Pareto points of a node with this free room; none if the budget does not reach.

@@ -67,7 +67,9 @@ impl Table {
             };
             let (clipped, shifted) = row.split_at_mut(along.min(self.width));
             let first = reach(source[0]);
-            clipped.iter_mut().for_each(|cell| *cell = (*cell).max(first));
+            for cell in clipped {
+                *cell = (*cell).max(first);
+            }
             for (cell, most) in shifted.iter_mut().zip(source) {
                 *cell = (*cell).max(reach(*most));
             }

@@ -1,0 +1,265 @@
+//! Laws that hold for every snapshot.
+
+mod clusters;
+
+use std::sync::atomic::AtomicBool;
+
+use clusters::{Tape, member, plan_for, snapshot};
+use gangplan_solver::document::{ChangeKind, Plan, Snapshot, SolveOptions, decode, encode};
+use gangplan_solver::{check, evaluate, solve};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn tapes() -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..260)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_plan_passes_the_check(tape in tapes()) {
+        let snapshot = snapshot(&tape);
+        let plan = plan_for(&snapshot);
+        prop_assert_eq!(check(&snapshot, &plan).unwrap(), vec![]);
+    }
+
+    #[test]
+    fn a_waiting_gang_is_placed_whole_or_refused(tape in tapes()) {
+        let snapshot = snapshot(&tape);
+        let plan = plan_for(&snapshot);
+        for gang in &snapshot.gangs {
+            let missing: i64 = gang.roles.iter().map(|role| role.replicas).sum::<i64>()
+                - i64::try_from(snapshot.running.iter().filter(|held| held.gang.as_ref() == Some(&gang.name)).count())
+                    .unwrap();
+            let placed = plan.placements.get(&gang.name).map(|roles| roles.values().map(Vec::len).sum::<usize>());
+            let refused = plan.rejections.contains_key(&gang.name);
+            if missing == 0 {
+                prop_assert!(placed.is_none() && !refused);
+            } else {
+                prop_assert_eq!(placed, (!refused).then(|| usize::try_from(missing).unwrap()));
+            }
+        }
+    }
+
+    #[test]
+    fn shuffled_input_gives_the_same_bytes(tape in tapes(), order in vec(any::<u8>(), 64)) {
+        let snapshot = snapshot(&tape);
+        let mut shuffled = snapshot.clone();
+        let mut order = Tape::new(&order);
+        order.shuffle(&mut shuffled.nodes);
+        order.shuffle(&mut shuffled.queues);
+        order.shuffle(&mut shuffled.gangs);
+        order.shuffle(&mut shuffled.running);
+        for gang in &mut shuffled.gangs {
+            order.shuffle(&mut gang.roles);
+            order.shuffle(&mut gang.traffic);
+        }
+        prop_assert_eq!(encode(&plan_for(&snapshot)), encode(&plan_for(&shuffled)));
+    }
+
+    #[test]
+    fn documents_survive_the_round_trip(tape in tapes()) {
+        let snapshot = snapshot(&tape);
+        let plan = plan_for(&snapshot);
+        prop_assert_eq!(&decode::<Snapshot>(&encode(&snapshot)).unwrap(), &snapshot);
+        prop_assert_eq!(&decode::<Plan>(&encode(&plan)).unwrap(), &plan);
+    }
+
+    #[test]
+    fn traffic_is_counted_alike_by_the_search_and_by_the_evaluation(tape in tapes()) {
+        let snapshot = snapshot(&tape);
+        let plan = plan_for(&snapshot);
+        prop_assert_eq!(evaluate(&snapshot, &plan.placements).unwrap(), plan.traffic);
+    }
+
+    #[test]
+    fn every_change_admits_the_gang_as_things_stand(tape in tapes()) {
+        let snapshot = snapshot(&tape);
+        let plan = plan_for(&snapshot);
+        for (name, rejection) in &plan.rejections {
+            for change in &rejection.changes {
+                let mut changed = as_things_stand(&snapshot, &plan, name);
+                apply(&mut changed, name, change);
+                prop_assert!(plan_for(&changed).placements.contains_key(name), "{}: {}", name, change.text);
+                if change.kind == ChangeKind::Replicas {
+                    let mut larger = as_things_stand(&snapshot, &plan, name);
+                    let next = change.to.as_ref().unwrap().parse::<i64>().unwrap() + 1;
+                    set_replicas(&mut larger, name, change.role.as_ref().unwrap(), next);
+                    prop_assert!(!plan_for(&larger).placements.contains_key(name), "{} more also fits", name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_never_changes_when_it_is_asked_again(tape in tapes()) {
+        let snapshot = snapshot(&tape);
+        let plan = plan_for(&snapshot);
+        for (name, rejection) in &plan.rejections {
+            let again = plan_for(&as_things_stand(&snapshot, &plan, name));
+            let again = again.rejections.get(name);
+            prop_assert!(again.is_some(), "{} is placed when asked alone: {}", name, rejection.message);
+            prop_assert_eq!(&again.unwrap().rule, &rejection.rule);
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_a_refusal_say_that_it_does_not_fit(tape in tapes()) {
+        let snapshot = snapshot(&tape);
+        let plan = plan_for(&snapshot);
+        for (name, rejection) in &plan.rejections {
+            prop_assert!(rejection.proven);
+            if let (Some(needs), Some(has)) = (&rejection.needs, &rejection.has) {
+                let resource = rejection.resource.as_ref().unwrap();
+                prop_assert!(amount(resource, has) < amount(resource, needs), "{}", rejection.message);
+            }
+            let gang = snapshot.gangs.iter().find(|gang| gang.name == *name).unwrap();
+            for level in &rejection.levels {
+                prop_assert!(level.have.iter().all(|(role, have)| *have <= level.need[role]));
+                prop_assert_eq!(level.limited_by.is_none(), level.have == level.need);
+                if rejection.stage != gangplan_solver::document::Stage::Quota
+                    && Some(&level.level) == gang.required.as_ref()
+                {
+                    prop_assert!(level.have != level.need, "{} fits in {}", name, level.domain);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_budget_costs_proofs_and_never_correctness(tape in tapes()) {
+        let snapshot = snapshot(&tape);
+        let options = SolveOptions { budget: 1, ..SolveOptions::default() };
+        let plan = solve(&snapshot, &options, &AtomicBool::new(false)).unwrap();
+        prop_assert_eq!(check(&snapshot, &plan).unwrap(), vec![]);
+    }
+}
+
+/// The snapshot in which what the plan places runs, and of the refused gangs only `name` waits.
+fn as_things_stand(snapshot: &Snapshot, plan: &Plan, name: &str) -> Snapshot {
+    let mut after = snapshot.clone();
+    for (gang, roles) in &plan.placements {
+        for (role, nodes) in roles {
+            let running = |index: i64| {
+                snapshot.running.iter().any(|held| {
+                    (held.gang.as_ref(), held.role.as_ref(), held.index)
+                        == (Some(gang), Some(role), Some(index))
+                })
+            };
+            let free_indexes = (0..).filter(|index| !running(*index));
+            for (node, index) in nodes.iter().zip(free_indexes) {
+                after.running.push(member(gang, role, index, node));
+            }
+        }
+    }
+    for gang in &mut after.gangs {
+        if gang.name == name || !plan.rejections.contains_key(&gang.name) {
+            continue;
+        }
+        // Another refused gang: what runs of it stays, what waits is forgotten.
+        let held: Vec<_> =
+            after.running.iter_mut().filter(|held| held.gang.as_ref() == Some(&gang.name)).collect();
+        gang.roles.retain_mut(|role| {
+            role.replicas = 0;
+            for held in held.iter().filter(|held| held.role.as_ref() == Some(&role.name)) {
+                assert!(held.index.is_some());
+                role.replicas += 1;
+            }
+            role.replicas > 0
+        });
+        gang.traffic.clear();
+        let mut next = std::collections::BTreeMap::new();
+        for held in held {
+            let index = next.entry(held.role.clone()).or_insert(0);
+            held.index = Some(*index);
+            *index += 1;
+        }
+    }
+    after.gangs.retain(|gang| !gang.roles.is_empty());
+    after
+}
+
+fn apply(snapshot: &mut Snapshot, name: &str, change: &gangplan_solver::document::Change) {
+    match change.kind {
+        ChangeKind::Replicas => {
+            let to = change.to.as_ref().unwrap().parse().unwrap();
+            set_replicas(snapshot, name, change.role.as_ref().unwrap(), to);
+        }
+        ChangeKind::Level => {
+            let gang = snapshot.gangs.iter_mut().find(|gang| gang.name == name).unwrap();
+            let to = change.to.clone().unwrap();
+            if to == "cluster" {
+                gang.preferred = gang.required.take();
+            } else {
+                gang.required = Some(to);
+            }
+        }
+        ChangeKind::Limit => {
+            let queue = snapshot.queues.iter_mut().find(|queue| Some(&queue.name) == change.queue.as_ref());
+            queue.unwrap().limit.insert(change.resource.clone().unwrap(), change.to.clone().unwrap());
+        }
+        ChangeKind::Wait => {
+            snapshot.gangs.retain(|gang| Some(&gang.name) != change.gang.as_ref());
+            snapshot.running.retain(|held| held.gang.is_none() || held.gang != change.gang);
+        }
+    }
+}
+
+fn set_replicas(snapshot: &mut Snapshot, name: &str, role: &str, to: i64) {
+    let gang = snapshot.gangs.iter_mut().find(|gang| gang.name == name).unwrap();
+    gang.roles.iter_mut().find(|known| known.name == role).unwrap().replicas = to;
+}
+
+fn amount(resource: &str, text: &str) -> i64 {
+    use gangplan_solver::document::{Rounding, parse_quantity};
+    parse_quantity(resource, text, Rounding::Up).unwrap()
+}
+
+/// The laws are worth what the random clusters show: every refusal, every change, both searches.
+#[test]
+fn random_clusters_reach_every_rule_and_change() {
+    let mut seen = std::collections::BTreeMap::<String, usize>::new();
+    let mut note = |what: String| *seen.entry(what).or_default() += 1;
+    for seed in 0..1500 {
+        let snapshot = snapshot(&clusters::seeded_bytes(seed, 260));
+        let plan = plan_for(&snapshot);
+        if plan.stats.cells > 0 {
+            note("exact".to_owned());
+        }
+        plan.placements.keys().for_each(|_| note("placed".to_owned()));
+        for rejection in plan.rejections.values() {
+            note(rejection.rule.clone());
+            note(format!("impossible {}", rejection.impossible));
+            rejection.changes.iter().for_each(|change| note(format!("{:?}", change.kind)));
+            rejection.exclusions.iter().for_each(|exclusion| note(format!("excluded {}", exclusion.rule)));
+        }
+    }
+    let wanted = [
+        "exact",
+        "placed",
+        "impossible true",
+        "impossible false",
+        "Replicas",
+        "Level",
+        "Limit",
+        "Wait",
+        "QUEUE_CLOSED",
+        "QUEUE_LIMIT_EXCEEDED",
+        "CAPACITY_INSUFFICIENT",
+        "TOPOLOGY_TOO_SMALL",
+        "TOPOLOGY_SPLIT",
+        "PACKING_IMPOSSIBLE",
+        "NODE_SELECTOR_MISMATCH",
+        "TAINT_NOT_TOLERATED",
+        "excluded NODE_NOT_READY",
+        "excluded NODE_CORDONED",
+        "excluded NODE_OUTSIDE_TOPOLOGY",
+        "excluded NODE_SELECTOR_MISMATCH",
+        "excluded NODE_AFFINITY_MISMATCH",
+        "excluded TAINT_NOT_TOLERATED",
+    ];
+    for what in wanted {
+        assert!(seen.get(what).copied().unwrap_or(0) >= 10, "{what} is hardly seen: {seen:?}");
+    }
+}
