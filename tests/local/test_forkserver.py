@@ -93,9 +93,16 @@ def test_a_forked_replica_sees_what_a_started_one_sees(trainer, forking, job, re
     assert seen[0][2]["SET_BY_IMPORT"] == "yes"
 
 
-@pytest.mark.parametrize(("word", "code", "last"), [
-    ("0", 0, None), ("3", 3, None), ("255", 255, None), ("message", 1, "a message"), ("raise", 1, "ValueError: a defect"),
-])
+@pytest.mark.parametrize(
+    ("word", "code", "last"),
+    [
+        ("0", 0, None),
+        ("3", 3, None),
+        ("255", 255, None),
+        ("message", 1, "a message"),
+        ("raise", 1, "ValueError: a defect"),
+    ],
+)
 def test_exit_codes_and_last_words_are_the_programs_own(trainer, forking, job, replica, word, code, last):
     status = run(forking, job, replica, word)
     assert status.replicas[0].exit_code == code
@@ -146,7 +153,9 @@ def test_a_fork_server_that_dies_while_importing_is_done_without(trainer, forkin
     assert list(forking.logs("mnist", "worker-0")) == ["alive"]
 
 
-def test_a_job_can_be_canceled_while_its_module_is_imported(trainer, forking, job, replica, tmp_path, eventually):
+def test_a_job_can_be_canceled_while_its_module_is_imported(
+    trainer, forking, job, replica, tmp_path, eventually
+):
     (tmp_path / "lib" / "heavy.py").write_text(
         "import os, pathlib, time\npathlib.Path(os.environ['COUNT']).touch()\nwhile True: time.sleep(0.01)"
     )

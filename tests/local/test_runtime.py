@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from gangplan.errors import Conflict, InvalidInput, NotFound, StoreError
 from gangplan.local.keeper import Keeper
 from gangplan.local.runtime import LocalRuntime
 from gangplan.local.survivors import survivors
-from gangplan.runtime import FINAL, ReplicaSpec, Runtime
+from gangplan.runtime import FINAL, Runtime
 
 
 def states(status):
@@ -41,16 +42,26 @@ def test_a_job_succeeds_with_its_chief_and_its_servers_are_stopped(runtime, job,
 
 def test_replicas_know_their_peers_and_themselves(runtime, job, replica):
     show = "import os, json; print(json.dumps(dict(os.environ)))"
-    work = job(replica("master-0", show), replica("worker-0", env={"MINE": "yes"}), replica("evaluator-0", node=None))
+    work = job(
+        replica("master-0", show), replica("worker-0", env={"MINE": "yes"}), replica("evaluator-0", node=None)
+    )
     runtime.submit(work)
     runtime.wait("mnist")
     env = json.loads(next(runtime.logs("mnist", "master-0")))
     config = json.loads(env["TF_CONFIG"])
-    assert {role: len(hosts) for role, hosts in config["cluster"].items()} == {"chief": 1, "worker": 1, "evaluator": 1}
+    assert {role: len(hosts) for role, hosts in config["cluster"].items()} == {
+        "chief": 1,
+        "worker": 1,
+        "evaluator": 1,
+    }
     assert config["task"] == {"type": "chief", "index": 0}
     assert len({host for hosts in config["cluster"].values() for host in hosts}) == 3
     assert all(host.startswith("127.0.0.1:") for hosts in config["cluster"].values() for host in hosts)
-    assert (env["GANGPLAN_RUN_ID"], env["GANGPLAN_GANG"], env["GANGPLAN_REPLICA"]) == (work.run_id, "mnist", "master-0")
+    assert (env["GANGPLAN_RUN_ID"], env["GANGPLAN_GANG"], env["GANGPLAN_REPLICA"]) == (
+        work.run_id,
+        "mnist",
+        "master-0",
+    )
     assert (env["TF_CPP_MIN_LOG_LEVEL"], env["CUDA_VISIBLE_DEVICES"]) == ("3", "")
 
 
@@ -67,7 +78,9 @@ def test_a_lone_replica_gets_no_tf_config(runtime, job, replica, monkeypatch):
 
 
 def test_a_failure_names_the_replica_its_exit_code_and_its_last_lines(runtime, job, replica):
-    fail = "import sys; print('E0000 00:00:17 grpc noise', file=sys.stderr); raise ValueError('no such image')"
+    fail = (
+        "import sys; print('E0000 00:00:17 grpc noise', file=sys.stderr); raise ValueError('no such image')"
+    )
     runtime.submit(job(replica("worker-0"), replica("worker-1", fail)))
     status = runtime.wait("mnist")
     assert status.state == "Failed"
@@ -138,7 +151,7 @@ def test_wait_gives_up_in_time_and_reports_each_change_once(runtime, job, replic
     seen = []
     assert runtime.wait("mnist", timeout_s=2, on_change=seen.append).state == "Running"
     assert seen
-    assert all(one != other for one, other in zip(seen, seen[1:], strict=False))
+    assert all(one != other for one, other in pairwise(seen))
 
 
 def test_replicas_without_a_node_stay_pending_and_the_others_wait_for_them(runtime, job, replica, eventually):
@@ -229,7 +242,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_starts(job, rep
 
 
 def test_a_full_disk_is_told_before_anything_starts(job, replica, tmp_path, monkeypatch):
-    """statvfs of a full disk: nothing is free."""
+    """A file system on which no block is free."""
     real = os.statvfs
 
     def full(path):
@@ -255,7 +268,9 @@ def test_taken_ports_are_answered_with_others(runtime, job, replica, tmp_path, e
     )
     log = tmp_path / "used"
     command = ("python", "-c", code, str(log))
-    runtime.submit(job(replica("worker-0"), replica("worker-1", command=command), replica("chief-0", node=None)))
+    runtime.submit(
+        job(replica("worker-0"), replica("worker-1", command=command), replica("chief-0", node=None))
+    )
     eventually(lambda: states(runtime.status("mnist"))["worker-1"] == "Succeeded")
     status = runtime.status("mnist")
     used = log.read_text().split()
@@ -293,7 +308,11 @@ def test_many_jobs_run_side_by_side_from_many_threads(runtime, job, replica):
 def test_the_end_of_the_fork_server_ends_its_jobs_and_the_runtime_goes_on(
     runtime, job, replica, eventually, no_survivors
 ):
-    work = job(replica("worker-0", "import subprocess; subprocess.Popen(['sleep', '600']); import time; time.sleep(600)"))
+    work = job(
+        replica(
+            "worker-0", "import subprocess; subprocess.Popen(['sleep', '600']); import time; time.sleep(600)"
+        )
+    )
     runtime.submit(work)
     eventually(lambda: len(survivors(work.run_id)) == 2)
     keeper: Keeper = runtime._supervisor._keeper
@@ -307,7 +326,12 @@ def test_the_end_of_the_fork_server_ends_its_jobs_and_the_runtime_goes_on(
 
 
 def test_a_killed_replica_is_told_honestly(runtime, job, replica, eventually):
-    runtime.submit(job(replica("worker-0"), replica("worker-1", "print('working', flush=True); import time; time.sleep(600)")))
+    runtime.submit(
+        job(
+            replica("worker-0"),
+            replica("worker-1", "print('working', flush=True); import time; time.sleep(600)"),
+        )
+    )
     eventually(lambda: list(runtime.logs("mnist", "worker-1")) == ["working"])
     os.kill(runtime.status("mnist").replicas[1].pid, signal.SIGKILL)
     status = runtime.wait("mnist")
@@ -316,9 +340,14 @@ def test_a_killed_replica_is_told_honestly(runtime, job, replica, eventually):
 
 def test_leaving_the_block_cancels_what_runs(tmp_path, job, replica):
     work = job(replica("worker-0"))
-    with pytest.raises(RuntimeError), LocalRuntime(tmp_path / "jobs", preload=()) as runtime:
-        runtime.submit(work)
-        raise RuntimeError
+
+    def interrupted():
+        with LocalRuntime(tmp_path / "jobs", preload=()) as runtime:
+            runtime.submit(work)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        interrupted()
     assert survivors(work.run_id) == []
     status = LocalRuntime(tmp_path / "jobs").status("mnist")
     assert (status.state, status.reason) == ("Canceled", "interrupted by RuntimeError")

@@ -154,7 +154,7 @@ class JobRun:
                 return self._start_all(now)
             case Started(replica, pid):
                 if replica in self._live:
-                    self._set(replica, pid=pid)
+                    self._set(replica, state="Running", pid=pid, started_at=now)
                     self._state = "Running"
                 return []
             case Exited(replica, code):
@@ -179,7 +179,7 @@ class JobRun:
 
     def _start(self, name: str, now: float) -> list[Action]:
         self._live.add(name)
-        self._set(name, state="Running", pid=None, exit_code=None, started_at=now, finished_at=None)
+        self._set(name, state="Pending", pid=None, exit_code=None, started_at=None, finished_at=None)
         return [Start(name, self.generation)]
 
     def _exited(self, name: str, code: int, now: float) -> list[Action]:
@@ -280,7 +280,7 @@ class JobRun:
             return []
         self._state = self._verdict.state
         for name, replica in self._replicas.items():
-            if replica.state == "Pending" and replica.started_at is not None:
+            if replica.state == "Pending" and self._specs[name].node is not None:
                 self._set(name, state="Stopped")
         return [self._verdict]
 

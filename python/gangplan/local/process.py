@@ -176,7 +176,10 @@ def _child(start: Start, run: Callable[[], int] | None, parent: int, log: int) -
         os.dup2(nothing, 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        for opened in [int(name) for name in os.listdir("/proc/self/fd")]:  # noqa: PTH208 - numbers are wanted
+            if opened > 2:
+                with suppress(OSError):  # the one that listed the folder
+                    os.close(opened)
         os.chdir(start.folder)
         if run is not None:
             code = run()

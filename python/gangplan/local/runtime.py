@@ -153,10 +153,10 @@ class LocalRuntime:
         except NotFound:
             return
         supervised = self._supervisor.jobs.get(name)
-        if supervised is not None:
-            self._supervisor.post(supervised, Cancel("deleted"))
-        else:
+        if supervised is None:
             folder.ask_to_cancel()
+        elif self._runs(name):
+            self._supervisor.post(supervised, Cancel("deleted"))
         end = time.monotonic() + SETTLE_S
         while self._runs(name) and time.monotonic() < end:
             time.sleep(_POLL_S)
