@@ -96,8 +96,7 @@ class World:
                 case Finish():
                     assert not self.alive, "ended while something runs"
                     self.finishes.append(action)
-        if isinstance(event, Cancel | Break):
-            self.decided = True
+        self.decided = self.run._verdict is not None
         for name in fresh:
             if not self.slow:
                 self.run.handle(Started(name, 4711), self.now)
