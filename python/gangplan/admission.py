@@ -213,7 +213,9 @@ def _expire(record: GangRecord, *, now: float, gone: frozenset[Owner]) -> GangRe
         return enter(record, "Finished", now=now, reason=reason, outcome="Canceled")
     expires_at = record.reservation.expires_at if record.reservation else None
     if record.phase == "Reserved" and expires_at is not None and now >= expires_at:
-        return enter(record, "Pending", now=now, reason="its reservation expired before it ran", owner=record.owner)
+        return enter(
+            record, "Pending", now=now, reason="its reservation expired before it ran", owner=record.owner
+        )
     return record
 
 
@@ -240,7 +242,9 @@ def run_cycle(store: Store, view: ClusterView, *, now: float, lifetimes: Lifetim
         return decision
 
 
-def finish(store: Store, name: str, *, run_id: str, outcome: Outcome, reason: str, now: float) -> GangRecord | None:
+def finish(
+    store: Store, name: str, *, run_id: str, outcome: Outcome, reason: str, now: float
+) -> GangRecord | None:
     """Give up what a gang holds and record how it ended; a gang that has ended stays as it is.
 
     Args:
@@ -318,7 +322,9 @@ class Verdict:
     decision: Decision | None
 
 
-def judge(record: GangRecord | None, *, now: float, deadline: float, patient: bool) -> tuple[bool, str] | None:
+def judge(
+    record: GangRecord | None, *, now: float, deadline: float, patient: bool
+) -> tuple[bool, str] | None:
     """Tell whether the wait for a gang is over.
 
     Args:
@@ -389,7 +395,12 @@ def wait(
                 admitted, reason = over
                 if not admitted:
                     current = finish(
-                        store, record.name, run_id=record.run_id, outcome="Canceled", reason=reason, now=clock()
+                        store,
+                        record.name,
+                        run_id=record.run_id,
+                        outcome="Canceled",
+                        reason=reason,
+                        now=clock(),
                     )
                 return Verdict(record=current or record, admitted=admitted, reason=reason, decision=decision)
             sleep(poll_s)

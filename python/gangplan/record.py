@@ -118,7 +118,11 @@ class GangRecord:
 def new(gang: Gang, *, uid: str, run_id: str, now: float, owner: Owner | None = None) -> GangRecord:
     """Make the record of a gang that was just asked for."""
     return GangRecord(
-        gang=gang, uid=uid, run_id=run_id, owner=owner, history=(Event(at=now, phase="Pending", reason="asked for"),)
+        gang=gang,
+        uid=uid,
+        run_id=run_id,
+        owner=owner,
+        history=(Event(at=now, phase="Pending", reason="asked for"),),
     )
 
 

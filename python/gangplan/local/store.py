@@ -90,7 +90,9 @@ class LocalStore:
     def remove(self, record: GangRecord) -> None:
         """Forget a record; see :class:`gangplan.admission.Store`."""
         with self._connection() as db:
-            done = db.execute("DELETE FROM gang WHERE name = ? AND version = ?", (record.name, record.version))
+            done = db.execute(
+                "DELETE FROM gang WHERE name = ? AND version = ?", (record.name, record.version)
+            )
             if done.rowcount != 1:
                 raise _conflict("remove", record, "was changed or removed")
 
