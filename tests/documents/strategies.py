@@ -5,9 +5,11 @@ from hypothesis import strategies as st
 import gangplan as gp
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1, max_size=8)
-small = st.text("abc/.-é☃\"\\\n", max_size=6)
+small = st.text('abc/.-é☃"\\\n', max_size=6)
 quantities = st.sampled_from(["0", "1", "250m", "1.5", "64Gi", "1e3", "0.1", "12345678901"])
-resources = st.dictionaries(st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "pods", "x/y"]), quantities, max_size=3)
+resources = st.dictionaries(
+    st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "pods", "x/y"]), quantities, max_size=3
+)
 labels = st.dictionaries(small, small, max_size=3)
 whole = st.integers(-(2**53), 2**53)
 
@@ -31,7 +33,9 @@ roles = st.builds(
     replicas=st.integers(1, 1000),
     requests=resources,
     pod=st.none()
-    | st.builds(gp.Pod, containers=tuples(containers), init_containers=tuples(containers), overhead=resources),
+    | st.builds(
+        gp.Pod, containers=tuples(containers), init_containers=tuples(containers), overhead=resources
+    ),
     node_selector=labels,
     node_affinity=tuples(st.builds(gp.NodeSelectorTerm, expressions=tuples(expressions))),
     tolerations=tuples(
@@ -111,7 +115,9 @@ rejections = st.builds(
     proven=st.booleans(),
     impossible=st.booleans(),
     levels=tuples(
-        st.builds(gp.LevelFit, level=small, domain=small, have=counts, need=counts, limited_by=st.none() | small)
+        st.builds(
+            gp.LevelFit, level=small, domain=small, have=counts, need=counts, limited_by=st.none() | small
+        )
     ),
     exclusions=tuples(st.builds(gp.Exclusion, role=small, rule=small, nodes=st.integers(0, 1000))),
     holders=tuples(st.builds(gp.Holder, name=small, resource=small, amount=small, reserved=st.booleans())),

@@ -27,10 +27,26 @@ def found(document: object) -> dict[str, str]:
         ({"nodes": [{}]}, "$.nodes[0].name", "MISSING_FIELD"),
         ({"nodes": [{"name": 3}]}, "$.nodes[0].name", "WRONG_TYPE"),
         ({"nodes": [{"name": "a"}, {"name": "a"}]}, "$.nodes[1].name", "DUPLICATE_NAME"),
-        ({"nodes": [{"name": "a", "allocatable": {"cpu": "-1"}}]}, "$.nodes[0].allocatable.cpu", "OUT_OF_RANGE"),
-        ({"nodes": [{"name": "a", "allocatable": {"cpu": "1 core"}}]}, "$.nodes[0].allocatable.cpu", "BAD_QUANTITY"),
-        ({"nodes": [{"name": "a", "allocatable": {"memory": "9000E"}}]}, "$.nodes[0].allocatable.memory", "OUT_OF_RANGE"),
-        ({"nodes": [{"name": "a", "taints": [{"key": "k", "effect": "No"}]}]}, "$.nodes[0].taints[0].effect", "BAD_VALUE"),
+        (
+            {"nodes": [{"name": "a", "allocatable": {"cpu": "-1"}}]},
+            "$.nodes[0].allocatable.cpu",
+            "OUT_OF_RANGE",
+        ),
+        (
+            {"nodes": [{"name": "a", "allocatable": {"cpu": "1 core"}}]},
+            "$.nodes[0].allocatable.cpu",
+            "BAD_QUANTITY",
+        ),
+        (
+            {"nodes": [{"name": "a", "allocatable": {"memory": "9000E"}}]},
+            "$.nodes[0].allocatable.memory",
+            "OUT_OF_RANGE",
+        ),
+        (
+            {"nodes": [{"name": "a", "taints": [{"key": "k", "effect": "No"}]}]},
+            "$.nodes[0].taints[0].effect",
+            "BAD_VALUE",
+        ),
         ({"version": 2}, "$.version", "UNSUPPORTED_VERSION"),
         ({"topology": ["rack", "rack"]}, "$.topology[1]", "DUPLICATE_NAME"),
         ({"queues": [{"name": "a", "parent": "b"}]}, "$.queues[0].parent", "UNKNOWN_NAME"),
@@ -66,7 +82,9 @@ def test_two_chiefs_are_refused():
 
 
 def test_a_queue_cycle_is_told_with_its_members():
-    queues = [{"name": name, "parent": parent} for name, parent in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "a"))]
+    queues = [
+        {"name": name, "parent": parent} for name, parent in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "a"))
+    ]
     problems = validate("snapshot", json.dumps({"queues": queues}).encode())
     cycles = [problem for problem in problems if problem.code == "CYCLE"]
     assert cycles
@@ -107,7 +125,9 @@ def test_a_key_given_twice_is_refused_in_json_and_yaml(tmp_path: Path):
     (tmp_path / "c.yaml").write_text("nodes:\n- name: a\n  allocatable: {cpu: '1', cpu: '2'}\n")
     with pytest.raises(gp.InvalidInput) as yaml_error:
         gp.load(tmp_path / "c.yaml")
-    assert json_error.value.problems[0].path == yaml_error.value.problems[0].path == "$.nodes[0].allocatable.cpu"
+    assert (
+        json_error.value.problems[0].path == yaml_error.value.problems[0].path == "$.nodes[0].allocatable.cpu"
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,7 +151,15 @@ def test_any_damage_to_a_document_is_an_answer_not_a_crash(data):
     while isinstance(part, dict | list | tuple) and part and data.draw(st.booleans()):
         keys.append(data.draw(st.sampled_from(sorted(part) if isinstance(part, dict) else range(len(part)))))
         part = part[keys[-1]]
-    junk = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3) | st.just([]) | st.just({})
+    junk = (
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False)
+        | st.text(max_size=3)
+        | st.just([])
+        | st.just({})
+    )
     damaged = _replaced(document, keys, data.draw(junk))
     for problem in validate(kind, json.dumps(damaged).encode()):
         assert problem.path.startswith("$")

@@ -40,7 +40,9 @@ def test_a_file_holds_what_was_dumped(suffix, tmp_path: Path):
 
 
 def test_defaults_may_be_left_out():
-    loaded = gp.load(b'{"nodes": [{"name": "n1"}], "gangs": [{"name": "g", "roles": [{"name": "w", "replicas": 1}]}]}')
+    loaded = gp.load(
+        b'{"nodes": [{"name": "n1"}], "gangs": [{"name": "g", "roles": [{"name": "w", "replicas": 1}]}]}'
+    )
     assert loaded == gp.Snapshot(
         nodes=(gp.Node(name="n1"),), gangs=(gp.Gang(name="g", roles=(gp.Role(name="w", replicas=1),)),)
     )

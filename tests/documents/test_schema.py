@@ -30,7 +30,9 @@ def _flat(root: dict[str, Any], part: Any, seen: tuple[str, ...] = ()) -> Any:
             "fields": {
                 name: {
                     "type": _flat(root, field, seen),
-                    "default": field.get("default", "none") if name not in part.get("required", []) else "required",
+                    "default": field.get("default", "none")
+                    if name not in part.get("required", [])
+                    else "required",
                 }
                 for name, field in sorted(part["properties"].items())
             }
@@ -46,7 +48,8 @@ def _comparable(flat: Any) -> Any:
     """Both generators say "no entries" for a collection in their own way, or not at all."""
     if isinstance(flat, dict):
         return {
-            key: "made" if key == "default" and (value == "none" or isinstance(value, dict | list | tuple))
+            key: "made"
+            if key == "default" and (value == "none" or isinstance(value, dict | list | tuple))
             else _comparable(value)
             for key, value in flat.items()
         }

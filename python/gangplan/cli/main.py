@@ -45,3 +45,7 @@ app.command(name="version")(version.show)
 def main() -> None:
     """Run the command line."""
     app()
+
+
+if __name__ == "__main__":
+    main()

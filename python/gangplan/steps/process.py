@@ -1,11 +1,12 @@
 """The process in which a step runs: its log, its end."""
 
-import ctypes
 import functools
 import logging
 import os
+import select
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 from gangplan.documents import encode, write_atomic
 from gangplan.errors import GangplanError
 from gangplan.local.cluster import owner
+from gangplan.local.process import stat_fields
 from gangplan.record import Owner
 
 P = ParamSpec("P")
@@ -23,8 +25,6 @@ RUNNER = "GANGPLAN_RUNNER"
 
 NOTES = "GANGPLAN_NOTES"
 """Environment: folder in which steps leave notes for the local run that started them."""
-
-_PR_SET_PDEATHSIG = 1
 
 
 def step(function: Callable[P, R]) -> Callable[P, R]:
@@ -80,21 +80,34 @@ def _prepare() -> None:
         force=True,
     )
     signal.signal(signal.SIGTERM, _terminate)
-    if "KUBERNETES_SERVICE_HOST" not in os.environ:
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        runner = os.environ.get(RUNNER)
-        if runner is not None and not _descends_from(int(runner)):
-            sys.exit(f"the run that started this step (pid {runner}) is gone")
+    runner = int(os.environ.get(RUNNER) or 0) or _grandparent()
+    if runner and "KUBERNETES_SERVICE_HOST" not in os.environ:
+        _end_with(runner)
+
+
+def _end_with(runner: int) -> None:
+    """Let this process end when the local run ends that it belongs to, however that ends.
+
+    KFP puts a shell between the two, so the kernel's parent-death signal does not tell.
+    """
+    try:
+        handle = os.pidfd_open(runner)
+    except ProcessLookupError:
+        sys.exit(f"the run that started this step (pid {runner}) is gone")
+
+    def watch() -> None:
+        select.select([handle], [], [])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True, name="watch-runner").start()
+
+
+def _grandparent() -> int:
+    """The run, where it is a program of the user's own: the parent of the shell."""
+    fields = stat_fields(os.getppid())
+    return int(fields[1]) if fields else 0
 
 
 def _terminate(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
 
-
-def _descends_from(ancestor: int) -> bool:
-    """Whether the runner still is above this process: its death may have come before we asked to be told."""
-    pid = os.getppid()
-    while pid > 1 and pid != ancestor:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            pid = int(file.read().rpartition(")")[2].split()[1])
-    return pid == ancestor
