@@ -122,6 +122,35 @@ def test_a_replica_that_ignores_sigterm_is_killed_with_all_its_descendants(
     assert survivors(work.run_id) == []
 
 
+def test_a_server_that_ignores_sigterm_does_not_hold_up_the_end_of_its_job(runtime, job, replica):
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(600)"
+    chief = "import sys, time\nwhile 'ready' not in open(sys.argv[1]).read(): time.sleep(0.01)"
+    run_id = f"run-{time.time_ns()}"
+    log = runtime._root / "mnist" / run_id / "ps-0.log"
+    work = job(
+        replica("chief-0", command=("python", "-c", chief, str(log))),
+        replica("ps-0", stubborn),
+        run_id=run_id,
+    )
+    runtime.submit(work)
+    status = runtime.wait("mnist")
+    assert status.state == "Succeeded"
+    assert [(r.name, r.state, r.exit_code) for r in status.replicas] == [
+        ("chief-0", "Succeeded", 0),
+        ("ps-0", "Stopped", 137),
+    ]
+
+
+def test_what_a_replica_leaves_in_its_group_ends_with_it(runtime, job, replica, eventually):
+    """As everything in a container ends with its first process, while the job goes on."""
+    leave = "import subprocess; print(subprocess.Popen(['env', '-i', '/bin/sleep', '600']).pid)"
+    runtime.submit(job(replica("worker-0"), replica("worker-1", leave)))
+    eventually(lambda: states(runtime.status("mnist"))["worker-1"] == "Succeeded")
+    (pid,) = runtime.logs("mnist", "worker-1")
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    assert runtime.status("mnist").state == "Running"
+
+
 def test_what_leaves_the_group_and_its_environment_ends_with_the_runtime(tmp_path, job, replica, eventually):
     marker = tmp_path / "pid"
     code = (
