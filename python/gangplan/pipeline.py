@@ -4,11 +4,13 @@ The only user of kfp (extra ``pipelines``).
 """
 
 import contextlib
+import json
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -23,6 +25,11 @@ _TYPES = {
     "STRING": str,
     "BOOLEAN": bool,
 }
+
+
+ARGUMENT_LIMIT = 100_000
+"""Bytes that a run's arguments may have together: KFP hands them to a step as one argument, of which Linux takes 128
+KiB, and puts the outputs' paths beside them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +106,21 @@ def read_arguments(package: Path, given: Mapping[str, str]) -> dict[str, Any]:
     problems = []
     for name, text in given.items():
         if name not in known:
-            near = ", ".join(known)
-            problems.append(Problem(name, "UNKNOWN_NAME", f"is no parameter; known: {near}"))
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            problems.append(Problem(name, "UNKNOWN_NAME", f"is no parameter; {hint}"))
             continue
         try:
             values[name] = _value(known[name].kind, text)
         except ValueError:
             problems.append(Problem(name, "WRONG_TYPE", f"must be {known[name].kind.__name__}, not {text!r}"))
+    sizes = {name: len(json.dumps(text).encode()) for name, text in given.items()}
+    if sum(sizes.values()) > ARGUMENT_LIMIT:
+        largest = max(sizes, key=lambda name: sizes[name])
+        message = (
+            f"is {sizes[largest]} bytes long; all together may have at most {ARGUMENT_LIMIT}: point to a file"
+        )
+        problems.append(Problem(largest, "OUT_OF_RANGE", message))
     missing = [name for name, item in known.items() if item.default is None and name not in given]
     problems += [Problem(name, "MISSING_FIELD", "must be given") for name in missing]
     if problems:
