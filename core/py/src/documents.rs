@@ -38,8 +38,8 @@ impl Kind {
 
 #[pyfunction]
 pub(crate) fn validate(py: Python<'_>, kind: &str, document: &[u8]) -> PyResult<Vec<u8>> {
-    let kind = Kind::named(kind)?;
-    entry::call(py, |_| Ok(document::encode(&(kind.problems)(document))))
+    let (kind, document) = (Kind::named(kind)?, document.to_vec());
+    entry::call(py, move |_| Ok(document::encode(&(kind.problems)(&document))))
 }
 
 #[pyfunction]
@@ -49,8 +49,8 @@ pub(crate) fn schema(kind: &str) -> PyResult<String> {
 
 #[pyfunction]
 pub(crate) fn roundtrip(py: Python<'_>, kind: &str, document: &[u8]) -> PyResult<Vec<u8>> {
-    let kind = Kind::named(kind)?;
-    entry::call(py, |_| (kind.roundtrip)(document))
+    let (kind, document) = (Kind::named(kind)?, document.to_vec());
+    entry::call(py, move |_| (kind.roundtrip)(&document))
 }
 
 #[pyfunction]

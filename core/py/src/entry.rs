@@ -2,7 +2,9 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,44 +16,46 @@ use crate::error::{core_error, solver_error};
 /// How long Ctrl-C may wait; long enough to cost nothing.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Runs `work` beside the interpreter. It gets a flag that is set when it should end early.
+/// Runs `work` in a thread beside the interpreter. It gets a flag that is set when it should end early. On Ctrl-C
+/// nobody waits for it: it owns what it works on, and ends by itself when it next looks at the flag.
 ///
 /// # Errors
 /// What `work` returns or how it panics, as Python exceptions; `KeyboardInterrupt` on Ctrl-C.
 pub(crate) fn call<T, W>(py: Python<'_>, work: W) -> PyResult<T>
 where
-    T: Send,
-    W: FnOnce(&AtomicBool) -> Result<T, Error> + Send,
+    T: Send + 'static,
+    W: FnOnce(&AtomicBool) -> Result<T, Error> + Send + 'static,
 {
-    let stop = AtomicBool::new(false);
-    let waiter = thread::current();
-    thread::scope(|scope| {
-        let run = || {
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&stop)));
-            waiter.unpark();
-            outcome
-        };
-        let worker = thread::Builder::new()
-            .name("gangplan".to_owned())
-            .spawn_scoped(scope, run)
-            .map_err(|error| solver_error(py, &format!("cannot start a thread: {error}")))?;
-        let mut interrupt = None;
-        while !worker.is_finished() {
-            py.detach(|| thread::park_timeout(POLL));
-            if interrupt.is_none()
-                && let Err(signal) = py.check_signals()
-            {
-                stop.store(true, Ordering::Relaxed);
-                interrupt = Some(signal);
-            }
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let (sender, mut receiver) = mpsc::channel();
+    let run = move || {
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(&flag)));
+        // Nobody receives after Ctrl-C; then the outcome matters no more.
+        let _ = sender.send(outcome);
+    };
+    thread::Builder::new()
+        .name("gangplan".to_owned())
+        .spawn(run)
+        .map_err(|error| solver_error(py, &format!("cannot start a thread: {error}")))?;
+    loop {
+        // The receiver goes along and comes back: it may not be shared while the interpreter is released.
+        let outcome;
+        (receiver, outcome) = py.detach(move || {
+            let outcome = receiver.recv_timeout(POLL);
+            (receiver, outcome)
+        });
+        match outcome {
+            Ok(Ok(result)) => return result.map_err(|error| core_error(py, error)),
+            Ok(Err(panic)) => return Err(solver_error(py, &panic_text(panic.as_ref()))),
+            Err(RecvTimeoutError::Disconnected) => return Err(solver_error(py, "the solver's thread is gone")),
+            Err(RecvTimeoutError::Timeout) => {}
         }
-        let outcome = worker.join().and_then(|outcome| outcome);
-        match (interrupt, outcome) {
-            (Some(signal), _) => Err(signal),
-            (None, Ok(result)) => result.map_err(|error| core_error(py, error)),
-            (None, Err(panic)) => Err(solver_error(py, &panic_text(panic.as_ref()))),
+        if let Err(signal) = py.check_signals() {
+            stop.store(true, Ordering::Relaxed);
+            return Err(signal);
         }
-    })
+    }
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

@@ -93,7 +93,7 @@ fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan
         gangs: count(gangs),
         trials,
         cells,
-        stopped_by: match budget.poll() {
+        stopped_by: match budget.stopped() {
             None => None,
             Some(Stop::Deadline) => Some(StoppedBy::Deadline),
             Some(Stop::Caller) => return Err(Error::Interrupted),

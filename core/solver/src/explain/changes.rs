@@ -71,7 +71,7 @@ fn seated(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> 
 /// The largest count of the largest role that fits now.
 fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Change> {
     let model = ledger.model();
-    let role = demand.roles().max_by_key(|role| (demand.count(*role), std::cmp::Reverse(*role)))?;
+    let role = demand.roles().max_by_key(|role| (demand.count(*role), *role))?;
     let facts = model.role(demand.gang, role);
     let running = facts.replicas - facts.to_start();
     // Indexes of running replicas stay below the count, and something must be left to start.

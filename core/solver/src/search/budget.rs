@@ -45,7 +45,7 @@ impl<'a> Budget<'a> {
         self.left = self.per_gang;
     }
 
-    /// Keeps `part` of what is left out of reach until it is given back with [`Self::release`].
+    /// Keeps half of what is left out of reach until it is given back with [`Self::release`].
     pub(crate) fn reserve_half(&mut self) -> i64 {
         let part = self.left / 2;
         self.left -= part;
@@ -83,6 +83,11 @@ impl<'a> Budget<'a> {
                 self.stopped = Some(Stop::Deadline);
             }
         }
+        self.stopped
+    }
+
+    /// Who has stopped the search so far; unlike [`Self::poll`], time that passes now stops nothing.
+    pub(crate) fn stopped(&self) -> Option<Stop> {
         self.stopped
     }
 

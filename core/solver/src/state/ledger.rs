@@ -134,3 +134,67 @@ impl<'m> Ledger<'m> {
         hasher.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Snapshot, decode};
+
+    fn model() -> Model {
+        let document = br#"{
+            "nodes": [{"name": "a", "allocatable": {"cpu": "8"}}, {"name": "b", "allocatable": {"cpu": "1"}}],
+            "queues": [{"name": "top"}, {"name": "low", "parent": "top"}],
+            "gangs": [{"name": "g", "queue": "low", "roles": [
+                {"name": "ps", "replicas": 1, "requests": {"cpu": "1500m"}},
+                {"name": "worker", "replicas": 3, "requests": {"cpu": "2"}}]}],
+            "running": [
+                {"name": "g/worker/0", "node": "a", "gang": "g", "role": "worker", "index": 0},
+                {"name": "other", "node": "b", "requests": {"cpu": "3"}, "queue": "top"}]
+        }"#;
+        Model::build(&decode::<Snapshot>(document).unwrap())
+    }
+
+    fn state(ledger: &Ledger<'_>) -> (Vec<i64>, Usage) {
+        (ledger.free.clone(), ledger.usage.clone())
+    }
+
+    #[test]
+    fn everything_that_runs_holds_its_place_and_its_quota() {
+        let model = model();
+        let ledger = Ledger::new(&model);
+        let (low, top) = (QueueId::new(0), QueueId::new(1));
+        let (cpu, pods) = (ResourceId::new(0), ResourceId::new(1));
+        assert_eq!(ledger.free(NodeId::new(0))[0], 6000);
+        assert_eq!((ledger.usage(low, cpu), ledger.usage(low, pods)), (2000, 1));
+        assert_eq!((ledger.usage(top, cpu), ledger.usage(top, pods)), (5000, 2));
+    }
+
+    #[test]
+    fn a_node_that_offers_less_than_it_holds_takes_nothing() {
+        let model = model();
+        let ledger = Ledger::new(&model);
+        let b = NodeId::new(1);
+        assert_eq!(ledger.free(b)[0], -2000);
+        assert_eq!(ledger.most(GangId::new(0), RoleId::new(0), b), 0);
+    }
+
+    #[test]
+    fn rollback_is_the_identity_at_every_depth() {
+        let model = model();
+        let mut ledger = Ledger::new(&model);
+        let (gang, ps, worker, a) = (GangId::new(0), RoleId::new(0), RoleId::new(1), NodeId::new(0));
+        let outer = ledger.checkpoint();
+        let before = state(&ledger);
+        ledger.take(gang, worker, a, 2);
+        let inner = ledger.checkpoint();
+        let between = state(&ledger);
+        ledger.take(gang, ps, a, 1);
+        ledger.take(gang, worker, a, -2);
+        assert_ne!(state(&ledger), between);
+        ledger.rollback(&inner);
+        assert_eq!(state(&ledger), between);
+        ledger.rollback(&outer);
+        assert_eq!(state(&ledger), before);
+        assert!(ledger.journal().is_empty());
+    }
+}
