@@ -1,67 +1,26 @@
 """Admission: one cycle decides for all waiting gangs together, whoever runs it.
 
 This module has no clock, no connection and no thread of its own: records, the cluster and the time come in, writes
-come out. So the same code runs on a cluster, on one machine and in simulated time. :func:`wait` is the loop of a
-step that waits for its gang; its clock and its sleep are passed in.
+come out. So the same code runs on a cluster, on one machine and in simulated time.
+
+Every write is a compare-and-swap on one record, so a cycle may end after any of them, by a crash or because somebody
+was faster. What gives room back is therefore written first, then the records are read again, and only then does the
+cycle decide who takes it: whatever part of a cycle was written, no capacity is booked twice.
 """
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from gangplan import solver
-from gangplan.errors import Conflict
+from gangplan.errors import Conflict, InvalidInput
 from gangplan.plan import Plan
 from gangplan.record import HOLDING, WAITING, GangRecord, Outcome, Owner, Reservation, enter
-from gangplan.snapshot import Running, Snapshot
+from gangplan.snapshot import Gang, Node, Running, Snapshot
+from gangplan.store import ClusterView, Store
 
-
-class Store(Protocol):
-    """Where gang records live. Every write is a compare-and-swap on the record's version."""
-
-    def records(self) -> tuple[GangRecord, ...]:
-        """All records, by name."""
-
-    def get(self, name: str) -> GangRecord | None:
-        """The record of a gang, if there is one."""
-
-    def create(self, record: GangRecord) -> GangRecord:
-        """Add a record.
-
-        Raises:
-            Conflict: A record of this name is there.
-        """
-
-    def update(self, record: GangRecord) -> GangRecord:
-        """Replace the record that has the version which ``record`` carries.
-
-        Returns:
-            The record with its new version.
-
-        Raises:
-            Conflict: The record was changed or removed since it was read.
-        """
-
-    def remove(self, record: GangRecord) -> None:
-        """Forget a record.
-
-        Raises:
-            Conflict: The record was changed since it was read.
-        """
-
-    def leadership(self) -> AbstractContextManager[bool]:
-        """The right to run a cycle, held by one at a time; False if someone else holds it now."""
-
-
-class ClusterView(Protocol):
-    """What is known of the cluster."""
-
-    def snapshot(self) -> Snapshot:
-        """Nodes, queues and what runs there that has no gang record."""
-
-    def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
-        """Those of the owners that do not exist any more."""
+_GANG_PATH = re.compile(r"\$\.gangs\[(\d+)\]\.?(.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,47 +37,39 @@ class Lifetimes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
-    """Replace a record; ``record.version`` is the version that must be there."""
-
-    record: GangRecord
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remove:
-    """Forget a record."""
-
-    record: GangRecord
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What one cycle decided.
 
     Attributes:
         snapshot: What it rests on.
         plan: The answer for all waiting gangs.
-        actions: What to write; records that stay as they are do not appear.
+        writes: Records as they should be, each with the version that must be there; the others stay as they are.
     """
 
     snapshot: Snapshot
     plan: Plan
-    actions: tuple[Write | Remove, ...]
+    writes: tuple[GangRecord, ...]
 
 
 def combine(cluster: Snapshot, records: Iterable[GangRecord]) -> Snapshot:
     """Put the gangs of the records into the cluster: waiting ones as gangs, holding ones with their replicas.
+
+    A gang that holds room keeps it although its queue, a level or a node is not there any more. Such a node appears
+    as one that is not ready.
 
     Args:
         cluster: Nodes, queues and what else runs.
         records: The records; finished and suspended ones take no part.
     """
     gangs, running = list(cluster.gangs), list(cluster.running)
+    known = {node.name for node in cluster.nodes}
+    gone: set[str] = set()
     for record in records:
         if record.phase in WAITING:
-            gangs.append(record.gang)
+            gangs.append(_queued(record))
         elif record.phase in HOLDING and record.reservation is not None:
-            gangs.append(record.gang)
+            gangs.append(_known_parts(record.gang, cluster))
+            gone |= record.reservation.nodes - known
             running += [
                 Running(
                     name=f"{record.name}/{role}/{index}",
@@ -131,36 +82,41 @@ def combine(cluster: Snapshot, records: Iterable[GangRecord]) -> Snapshot:
                 for role, nodes in record.reservation.placement.items()
                 for index, node in enumerate(nodes)
             ]
-    return replace(cluster, gangs=tuple(gangs), running=tuple(running))
+    nodes = (*cluster.nodes, *(Node(name=name, ready=False) for name in sorted(gone)))
+    return replace(cluster, nodes=nodes, gangs=tuple(gangs), running=tuple(running))
 
 
-def cycle(
-    cluster: Snapshot,
-    records: Iterable[GangRecord],
-    *,
-    now: float,
-    lifetimes: Lifetimes,
-    gone: frozenset[Owner] = frozenset(),
-) -> Decision:
-    """Decide for all gangs at once.
+def _queued(record: GangRecord) -> Gang:
+    """A gang as it waits: once it has let a reservation expire, it stands behind its equals that waited."""
+    if record.expired_at is None:
+        return record.gang
+    return replace(record.gang, created=max(record.gang.created, int(record.expired_at)))
 
-    Void reservations and gangs whose owner is gone give their room back, finished records past their time are
-    removed, then one solve decides for every waiting gang in queue order.
+
+def _known_parts(gang: Gang, cluster: Snapshot) -> Gang:
+    """A gang that has its places, without the names that this cluster does not know any more."""
+    levels = {*cluster.topology, "node"}
+    return replace(
+        gang,
+        queue=gang.queue if any(queue.name == gang.queue for queue in cluster.queues) else None,
+        required=gang.required if gang.required in levels else None,
+        preferred=gang.preferred if gang.preferred in levels else None,
+    )
+
+
+def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, lifetimes: Lifetimes) -> Decision:
+    """Decide for all waiting gangs at once, in queue order.
 
     Args:
         cluster: Nodes, queues and what runs without a record.
-        records: All records.
+        records: All records, after :func:`settle`.
         now: Seconds since 1970.
         lifetimes: How long things are kept.
-        gone: Owners that do not exist any more.
     """
-    before = {record.name: record for record in records}
-    settled, removed = settle(before.values(), now=now, lifetimes=lifetimes, gone=gone)
-    after = {record.name: record for record in settled}
-
-    snapshot = combine(cluster, after.values())
-    plan = solver.solve(snapshot)
-    for name, placement in plan.placements.items():
+    before = {record.name: record for record in sorted(records, key=lambda record: record.name)}
+    after = dict(before)
+    snapshot, plan, unsound = _solve(cluster, tuple(before.values()))
+    for name in sorted(plan.placements.keys() & before.keys()):
         record = after[name]
         if record.phase == "Impossible":
             record = enter(record, "Pending", now=now, reason="the cluster has changed", owner=record.owner)
@@ -169,58 +125,152 @@ def cycle(
             "Reserved",
             now=now,
             reason="admitted: room for the whole gang is reserved",
-            reservation=Reservation(placement=placement, expires_at=now + lifetimes.reservation_s),
+            reservation=Reservation(
+                placement=plan.placements[name], expires_at=now + lifetimes.reservation_s
+            ),
             owner=record.owner,
         )
-    for name, rejection in plan.rejections.items():
-        record = after[name]
+    for name in sorted(plan.rejections.keys() & before.keys()):
+        rejection = plan.rejections[name]
         phase: Literal["Impossible", "Pending"] = "Impossible" if rejection.impossible else "Pending"
-        if record.phase != phase:
-            record = enter(record, phase, now=now, reason=rejection.message, owner=record.owner)
-        after[name] = replace(
-            record, reason=rejection.message, rejection=rejection, position=rejection.position
-        )
-    changed = [record for name, record in sorted(after.items()) if record != before[name]]
-    return Decision(
-        snapshot=snapshot, plan=plan, actions=(*removed, *(Write(record=record) for record in changed))
-    )
+        record = _waits(after[name], phase, rejection.message, now)
+        after[name] = replace(record, rejection=rejection, position=rejection.position)
+    for name, reason in sorted(unsound.items()):
+        record = _waits(after[name], "Impossible", reason, now)
+        after[name] = replace(record, rejection=None, position=None)
+    writes = tuple(record for name, record in after.items() if record != before[name])
+    return Decision(snapshot=snapshot, plan=plan, writes=writes)
+
+
+def _waits(
+    record: GangRecord, phase: Literal["Impossible", "Pending"], reason: str, now: float
+) -> GangRecord:
+    if record.phase != phase:
+        record = enter(record, phase, now=now, reason=reason, owner=record.owner)
+    return replace(record, reason=reason)
+
+
+def _solve(cluster: Snapshot, records: Sequence[GangRecord]) -> tuple[Snapshot, Plan, dict[str, str]]:
+    """Solve for all gangs together; one that names what this cluster does not have does not stop the others.
+
+    Returns:
+        The snapshot without such gangs, the plan for it, and such gangs with what is wrong with them.
+    """
+    unsound: dict[str, str] = {}
+    while True:
+        taken = [record for record in records if record.name not in unsound]
+        snapshot = combine(cluster, taken)
+        try:
+            return snapshot, solver.solve(snapshot), unsound
+        except InvalidInput as error:
+            waiting = {record.name for record in taken if record.phase in WAITING}
+            found: dict[str, list[str]] = {}
+            for problem in error.problems:
+                if (match := _GANG_PATH.fullmatch(problem.path)) is not None:
+                    place = f"{match[2]}: " if match[2] else ""
+                    found.setdefault(snapshot.gangs[int(match[1])].name, []).append(place + problem.message)
+            blamed = {name: "; ".join(texts) for name, texts in found.items() if name in waiting}
+            if not blamed:
+                raise
+            unsound |= blamed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What the time that has passed did to the records.
+
+    Attributes:
+        changed: Records that are different now: they give room back, or hold none.
+        old: Finished records whose time is over.
+    """
+
+    changed: tuple[GangRecord, ...]
+    old: tuple[GangRecord, ...]
 
 
 def settle(
-    records: Iterable[GangRecord], *, now: float, lifetimes: Lifetimes, gone: frozenset[Owner]
-) -> tuple[list[GangRecord], list[Remove]]:
+    records: Iterable[GangRecord],
+    *,
+    now: float,
+    lifetimes: Lifetimes,
+    gone: frozenset[Owner] = frozenset(),
+    nodes: frozenset[str] | None = None,
+) -> Settled:
     """Let time pass: void reservations end, gangs whose owner is gone end, old finished records are to be removed.
 
-    Returns:
-        The records as they are then, and those to remove, both by name.
+    Args:
+        records: All records.
+        now: Seconds since 1970.
+        lifetimes: How long things are kept.
+        gone: Owners that do not exist any more.
+        nodes: Names of the nodes that there are; None: not known.
     """
-    kept, removed = [], []
+    changed, old = [], []
     for record in sorted(records, key=lambda record: record.name):
-        current = _expire(record, now=now, gone=gone)
+        current = _expire(record, now=now, gone=gone, nodes=nodes)
         if current.finished_at is not None and now - current.finished_at >= lifetimes.record_s:
-            removed.append(Remove(record=record))
-        else:
-            kept.append(current)
-    return kept, removed
+            old.append(record)
+        elif current != record:
+            changed.append(current)
+    return Settled(changed=tuple(changed), old=tuple(old))
 
 
-def _expire(record: GangRecord, *, now: float, gone: frozenset[Owner]) -> GangRecord:
+def _expire(
+    record: GangRecord, *, now: float, gone: frozenset[Owner], nodes: frozenset[str] | None
+) -> GangRecord:
     if record.owner is not None and record.owner in gone and record.phase != "Finished":
         if record.phase in {"Bound", "Binding"}:
             reason = f"the process that ran it (pid {record.owner.pid}) is gone"
             return enter(record, "Finished", now=now, reason=reason, outcome="Failed")
         reason = f"the process that asked for it (pid {record.owner.pid}) is gone"
         return enter(record, "Finished", now=now, reason=reason, outcome="Canceled")
-    expires_at = record.reservation.expires_at if record.reservation else None
-    if record.phase == "Reserved" and expires_at is not None and now >= expires_at:
-        return enter(
-            record, "Pending", now=now, reason="its reservation expired before it ran", owner=record.owner
-        )
+    if record.phase != "Reserved" or record.reservation is None:
+        return record
+    if nodes is not None and (lost := sorted(record.reservation.nodes - nodes)):
+        reason = f"room was reserved for it on {', '.join(lost)}, which the cluster does not have any more"
+        return enter(record, "Pending", now=now, reason=reason, owner=record.owner)
+    expires_at = record.reservation.expires_at
+    if expires_at is not None and now >= expires_at:
+        reason = "its reservation expired before it ran"
+        return replace(enter(record, "Pending", now=now, reason=reason, owner=record.owner), expired_at=now)
     return record
 
 
+def run_settle(
+    store: Store,
+    gone: Callable[[Iterable[Owner]], frozenset[Owner]],
+    *,
+    now: float,
+    lifetimes: Lifetimes,
+    nodes: frozenset[str] | None = None,
+) -> bool:
+    """Let time pass for all records of a store; the caller leads.
+
+    Args:
+        store: The store.
+        gone: Tells those of some owners that do not exist any more.
+        now: Seconds since 1970.
+        lifetimes: How long things are kept.
+        nodes: Names of the nodes that there are; None: not known.
+
+    Returns:
+        False if someone changed a record meanwhile: look again.
+    """
+    records = store.records()
+    dead = gone(record.owner for record in records if record.owner is not None)
+    settled = settle(records, now=now, lifetimes=lifetimes, gone=dead, nodes=nodes)
+    try:
+        for record in settled.old:
+            store.remove(record)
+        for record in settled.changed:
+            store.update(record)
+    except Conflict:
+        return False
+    return True
+
+
 def run_cycle(store: Store, view: ClusterView, *, now: float, lifetimes: Lifetimes) -> Decision | None:
-    """Read, decide and write once, if nobody else is doing so.
+    """Let time pass, then read, decide and write once, if nobody else is doing so.
 
     Returns:
         What was decided; None if someone else leads or changed a record meanwhile: look again.
@@ -228,22 +278,28 @@ def run_cycle(store: Store, view: ClusterView, *, now: float, lifetimes: Lifetim
     with store.leadership() as leads:
         if not leads:
             return None
-        records = store.records()
-        gone = view.gone(record.owner for record in records if record.owner is not None)
-        decision = cycle(view.snapshot(), records, now=now, lifetimes=lifetimes, gone=gone)
+        cluster = view.snapshot()
+        nodes = frozenset(node.name for node in cluster.nodes)
+        if not run_settle(store, view.gone, now=now, lifetimes=lifetimes, nodes=nodes):
+            return None
+        decision = cycle(cluster, store.records(), now=now, lifetimes=lifetimes)
         try:
-            for action in decision.actions:
-                if isinstance(action, Write):
-                    store.update(action.record)
-                else:
-                    store.remove(action.record)
+            for record in decision.writes:
+                store.update(record)
         except Conflict:
             return None
         return decision
 
 
 def finish(
-    store: Store, name: str, *, run_id: str, outcome: Outcome, reason: str, now: float
+    store: Store,
+    name: str,
+    *,
+    run_id: str,
+    outcome: Outcome,
+    reason: str,
+    now: float,
+    attempt: GangRecord | None = None,
 ) -> GangRecord | None:
     """Give up what a gang holds and record how it ended; a gang that has ended stays as it is.
 
@@ -254,13 +310,15 @@ def finish(
         outcome: How it ended.
         reason: Why, in a sentence.
         now: Seconds since 1970.
+        attempt: The record as the caller knows it: a later record, or one that another process has taken over, is
+            not touched either.
 
     Returns:
-        The record afterwards; None if there is none of that run.
+        The record afterwards; None if there is none of that run and attempt.
     """
     while True:
         record = store.get(name)
-        if record is None or record.run_id != run_id:
+        if record is None or record.run_id != run_id or not (attempt is None or record.continues(attempt)):
             return None
         if record.phase == "Finished":
             return record
@@ -286,131 +344,27 @@ def hand_over(store: Store, name: str, *, run_id: str, owner: Owner | None) -> G
             continue
 
 
-def bind(store: Store, name: str, *, now: float, owner: Owner | None) -> GangRecord:
+def bind(store: Store, name: str, *, run_id: str, now: float, owner: Owner | None) -> GangRecord:
     """Record that all replicas of an admitted gang run: its reservation does not expire any more.
 
     Raises:
-        Conflict: The gang is not admitted (any more), for instance because its reservation expired.
+        Conflict: The gang of that run is not admitted (any more), for instance because its reservation expired.
     """
     while True:
         record = store.get(name)
-        if record is None or record.phase != "Reserved" or record.reservation is None:
-            found = "has no record" if record is None else f"is {record.phase}"
-            raise Conflict(f"gang {name} {found}, it cannot start", verb="bind", kind="Gang", name=name)
+        if (
+            record is None
+            or record.run_id != run_id
+            or record.phase != "Reserved"
+            or record.reservation is None
+        ):
+            ours = record is not None and record.run_id == run_id
+            found = f"is {record.phase}" if record is not None and ours else "has no record"
+            message = f"gang {name} of run {run_id} {found}, it cannot start"
+            raise Conflict(message, verb="bind", kind="Gang", name=name)
         kept = replace(record.reservation, expires_at=None)
         try:
             bound = enter(record, "Bound", now=now, reason="all replicas run", reservation=kept, owner=owner)
             return store.update(bound)
         except Conflict:
             continue
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """How the wait for a gang ended.
-
-    Attributes:
-        record: The record as it stands.
-        admitted: Whether the gang may start.
-        reason: Why not, or how, in a sentence.
-        decision: The last cycle that this waiter ran; None if others ran them all.
-    """
-
-    record: GangRecord
-    admitted: bool
-    reason: str
-    decision: Decision | None
-
-
-def judge(
-    record: GangRecord | None, *, now: float, deadline: float, patient: bool
-) -> tuple[bool, str] | None:
-    """Tell whether the wait for a gang is over.
-
-    Args:
-        record: Its record; None if someone removed it.
-        now: Seconds since 1970.
-        deadline: When to give up.
-        patient: Wait on although the gang cannot fit this cluster even when it is empty.
-
-    Returns:
-        (admitted, reason), or None to wait on.
-    """
-    if record is None:
-        return False, "its record was removed while it waited"
-    if record.phase in HOLDING:
-        return True, record.reason
-    if record.phase == "Finished":
-        return False, record.reason
-    if record.phase == "Impossible" and not patient:
-        return False, f"it cannot fit this cluster even when nothing runs: {record.reason}"
-    if now >= deadline:
-        return False, f"not admitted in time: {record.reason}"
-    return None
-
-
-def wait(
-    store: Store,
-    view: ClusterView,
-    record: GangRecord,
-    *,
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
-    lifetimes: Lifetimes,
-    deadline: float,
-    poll_s: float,
-    patient: bool = False,
-    on_change: Callable[[GangRecord], None] | None = None,
-) -> Verdict:
-    """Run cycles until the gang is admitted, or it is clear that it will not be in time.
-
-    On every exit but admission the gang is Finished and holds nothing.
-
-    Args:
-        store: The store; it holds the record.
-        view: The cluster.
-        record: The record of the gang.
-        clock: Seconds since 1970.
-        sleep: Waits the given seconds.
-        lifetimes: How long things are kept.
-        deadline: When to give up, in seconds since 1970.
-        poll_s: Seconds between two cycles.
-        patient: Wait on although the gang cannot fit the empty cluster.
-        on_change: Called whenever phase, position or reason have changed.
-    """
-    seen: tuple[object, ...] = ()
-    decision = None
-    try:
-        while True:
-            decision = run_cycle(store, view, now=clock(), lifetimes=lifetimes) or decision
-            current = store.get(record.name)
-            if current is not None and current.uid != record.uid:
-                current = None
-            if current is not None and on_change is not None:
-                state = (current.phase, current.position, current.reason)
-                if state != seen:
-                    on_change(current)
-                seen = state
-            if (over := judge(current, now=clock(), deadline=deadline, patient=patient)) is not None:
-                admitted, reason = over
-                if not admitted:
-                    current = finish(
-                        store,
-                        record.name,
-                        run_id=record.run_id,
-                        outcome="Canceled",
-                        reason=reason,
-                        now=clock(),
-                    )
-                return Verdict(record=current or record, admitted=admitted, reason=reason, decision=decision)
-            sleep(poll_s)
-    except BaseException as error:
-        finish(
-            store,
-            record.name,
-            run_id=record.run_id,
-            outcome="Canceled",
-            reason=f"the wait ended: {type(error).__name__}",
-            now=clock(),
-        )
-        raise

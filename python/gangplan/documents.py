@@ -77,15 +77,22 @@ def yaml_to_json(text: str, source: str) -> bytes:
     """
     try:
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
+        problems = [] if node is None else list(_key_problems(node, "$", set()))
     except yaml.YAMLError as error:
         raise InvalidInput([Problem("$", "MALFORMED_YAML", str(error))], source) from error
-    problems = [] if node is None else list(_key_problems(node, "$", set()))
+    except RecursionError as error:
+        raise InvalidInput([Problem("$", "MALFORMED_YAML", "it is nested too deeply")], source) from error
     if problems:
         raise InvalidInput(problems, source)
     try:
-        return msgspec.json.encode(yaml.load(text, Loader=yaml.CSafeLoader))  # noqa: S506 - this one is safe
+        return msgspec.json.encode(yaml.load(text, Loader=yaml.CSafeLoader))
     except RecursionError as error:
-        raise InvalidInput([Problem("$", "MALFORMED_YAML", "an alias stands inside its own anchor")], source) from error
+        message = "it is nested too deeply, or an alias stands inside its own anchor"
+        raise InvalidInput([Problem("$", "MALFORMED_YAML", message)], source) from error
+    except Exception as error:
+        # Values that YAML's own rules take for a date or a number and then cannot read, and tags of other programs:
+        # PyYAML raises whatever its constructors do.
+        raise InvalidInput([Problem("$", "MALFORMED_YAML", f"a value cannot be read: {error}")], source) from error
 
 
 def _key_problems(node: yaml.Node, path: str, seen: set[int]) -> "list[Problem]":

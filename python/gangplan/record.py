@@ -43,6 +43,11 @@ class Reservation:
     placement: Mapping[str, tuple[str, ...]]
     expires_at: float | None
 
+    @property
+    def nodes(self) -> frozenset[str]:
+        """Names of the nodes on which it lies."""
+        return frozenset(node for nodes in self.placement.values() for node in nodes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
@@ -89,6 +94,7 @@ class GangRecord:
         outcome: How it ended, once it is Finished.
         owner: The process that answers for it; None: no one has to be there.
         history: The phases that it went through, oldest first.
+        expired_at: Seconds since 1970 at which it last let a reservation expire; it queues anew from then.
     """
 
     gang: Gang
@@ -103,6 +109,7 @@ class GangRecord:
     outcome: Outcome | None = None
     owner: Owner | None = None
     history: tuple[Event, ...] = ()
+    expired_at: float | None = None
 
     @property
     def name(self) -> str:
@@ -113,6 +120,10 @@ class GangRecord:
     def finished_at(self) -> float | None:
         """Seconds since 1970 at which it ended; None if it has not."""
         return self.history[-1].at if self.phase == "Finished" and self.history else None
+
+    def continues(self, earlier: "GangRecord") -> bool:
+        """Whether this is the record that ``earlier`` was, and nobody has taken it over since."""
+        return self.uid == earlier.uid and (self.phase == "Finished" or self.owner == earlier.owner)
 
 
 def new(gang: Gang, *, uid: str, run_id: str, now: float, owner: Owner | None = None) -> GangRecord:
@@ -156,6 +167,7 @@ def enter(
         raise ValueError(f"gang {record.name} cannot go from {record.phase} to {phase}")
     if (reservation is None) == (phase in HOLDING) or (outcome is None) == (phase == "Finished"):
         raise ValueError(f"gang {record.name}: {phase} with reservation {reservation} and outcome {outcome}")
+    reason = reason.encode("utf-8", "replace").decode()  # it may quote a file name that is no text
     return replace(
         record,
         phase=phase,

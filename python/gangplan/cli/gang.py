@@ -15,23 +15,14 @@ from gangplan.record import GangRecord
 
 def open_store(home: Home) -> LocalStore:
     """Open the store of the local cluster, after letting time pass: void reservations and dead owners end."""
-    from gangplan.admission import Lifetimes, Write, settle
+    from gangplan.admission import Lifetimes, run_settle
     from gangplan.local.cluster import LocalCluster
 
     chosen = settings(home=home)
     store = LocalStore(chosen.store)
     lifetimes = Lifetimes(reservation_s=chosen.reservation_ttl_s, record_s=chosen.record_ttl_s)
     with store.leadership():
-        before = {record.name: record for record in store.records()}
-        gone = LocalCluster(store).gone(
-            record.owner for record in before.values() if record.owner is not None
-        )
-        kept, removed = settle(before.values(), now=time.time(), lifetimes=lifetimes, gone=gone)
-        changed = [Write(record=record) for record in kept if record != before[record.name]]
-        for write in changed:
-            store.update(write.record)
-        for remove in removed:
-            store.remove(remove.record)
+        run_settle(store, LocalCluster(store).gone, now=time.time(), lifetimes=lifetimes)
     return store
 
 

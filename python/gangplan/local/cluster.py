@@ -69,7 +69,7 @@ def this_process() -> Owner:
 
 
 class LocalCluster:
-    """The cluster as the admission cycle sees it: :class:`gangplan.admission.ClusterView` on one machine."""
+    """The cluster as the admission cycle sees it: :class:`gangplan.store.ClusterView` on one machine."""
 
     def __init__(self, store: LocalStore) -> None:
         self._store = store
@@ -78,8 +78,9 @@ class LocalCluster:
         """Nodes and queues of the store; this machine divided in two where nobody has told any."""
         cluster = self._store.cluster()
         if cluster is None:
-            cluster = divide_machine()
-            self._store.set_cluster(cluster)
+            with self._store.leadership():
+                cluster = self._store.cluster() or divide_machine()
+                self._store.set_cluster(cluster)
         return cluster
 
     def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:

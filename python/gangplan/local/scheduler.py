@@ -1,14 +1,17 @@
 """Run many gangs at once in this process: admission cycles, a runtime that starts what is admitted, to the end of all."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from gangplan import admission
-from gangplan.admission import ClusterView, Lifetimes, Store
+from gangplan.admission import Lifetimes
+from gangplan.errors import Conflict
 from gangplan.record import GangRecord, Owner, new
 from gangplan.record import Outcome as End
 from gangplan.runtime import FINAL, Job, JobStatus, Runtime
 from gangplan.snapshot import Gang
+from gangplan.store import ClusterView, Store
 
 Placement = Mapping[str, tuple[str, ...]]
 
@@ -71,42 +74,61 @@ def run_gangs(
     started: set[str] = set()
 
     def tell(record: GangRecord | None) -> None:
-        if record is not None and seen.get(record.name) != (
-            state := (record.phase, record.position, record.reason)
-        ):
+        if record is None:
+            return
+        state = (record.phase, record.position, record.reason)
+        if seen.get(record.name) != state:
             seen[record.name] = state
             on_change(record)
 
-    try:
+    def start(record: GangRecord, placement: Placement) -> None:
+        started.add(record.name)
+        try:
+            runtime.submit(wanted[record.name].job(placement))
+        except Conflict:
+            started.discard(record.name)  # that job is somebody else's: it is not ours to end
+            raise
+        tell(admission.bind(store, record.name, run_id=run_id, now=clock(), owner=owner))
+
+    def end(status: JobStatus) -> None:
+        record = _end(store, status, run_id, clock())
+        ended[status.name] = status
+        tell(record)
+
+    def cancel(name: str) -> None:
+        if name in ended:
+            return
+        if name in started:
+            runtime.delete(name)
+        _end(
+            store, JobStatus(name=name, state="Canceled", reason="ended before it was done"), run_id, clock()
+        )
+
+    with ExitStack() as ends:  # each of them is ended, also if another one cannot be
+        for name in wanted:
+            ends.callback(cancel, name)
         for request in requests:
             store.create(new(request.gang, uid=request.uid, run_id=run_id, now=clock(), owner=owner))
-        while len(ended) < len(wanted):
+        while True:
             admission.run_cycle(store, view, now=clock(), lifetimes=lifetimes)
-            for record in store.records():
-                if record.name not in wanted or record.run_id != run_id:
-                    continue
+            records = {record.name: record for record in store.records() if record.run_id == run_id}
+            for name in sorted(wanted.keys() - ended.keys()):
+                record = records.get(name)
                 tell(record)
-                if record.phase == "Reserved" and record.reservation and record.name not in started:
-                    started.add(record.name)
-                    runtime.submit(wanted[record.name].job(record.reservation.placement))
-                    tell(admission.bind(store, record.name, now=clock(), owner=owner))
+                if name in started and (status := runtime.status(name)).state in FINAL:
+                    end(status)
+                elif record is None or record.phase == "Finished":
+                    if name in started:
+                        runtime.delete(name)
+                    reason = "its record was removed" if record is None else record.reason
+                    end(JobStatus(name=name, state="Canceled", reason=reason))
+                elif record.phase == "Reserved" and record.reservation and name not in started:
+                    start(record, record.reservation.placement)
                 elif record.phase == "Impossible":
-                    ended[record.name] = JobStatus(name=record.name, state="Canceled", reason=record.reason)
-                    tell(_end(store, ended[record.name], run_id, clock()))
-            for name in started - set(ended):
-                status = runtime.status(name)
-                if status.state in FINAL:
-                    ended[name] = status
-                    tell(_end(store, status, run_id, clock()))
-            if len(ended) < len(wanted):
-                sleep(poll_s)
-        return ended
-    finally:
-        for name in wanted:
-            if name not in ended:
-                runtime.delete(name)
-                canceled = JobStatus(name=name, state="Canceled", reason="ended before it was done")
-                _end(store, canceled, run_id, clock())
+                    end(JobStatus(name=name, state="Canceled", reason=record.reason))
+            if len(ended) == len(wanted):
+                return ended
+            sleep(poll_s)
 
 
 def _end(store: Store, status: JobStatus, run_id: str, now: float) -> GangRecord | None:

@@ -11,14 +11,19 @@ from gangplan.errors import Conflict, InvalidInput, StoreError
 from gangplan.record import HOLDING, GangRecord
 from gangplan.snapshot import Snapshot
 
-_FORMAT = 1
+_FORMAT = 2
 _BUSY_S = 30.0
 """How long a write waits for another process; a cycle takes milliseconds, so more means a stopped process."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS gang (name TEXT PRIMARY KEY, version INTEGER NOT NULL, record BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS cluster (id INTEGER PRIMARY KEY CHECK (id = 0), snapshot BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS counter (id INTEGER PRIMARY KEY CHECK (id = 0), version INTEGER NOT NULL) STRICT;
+INSERT OR IGNORE INTO counter SELECT 0, coalesce(max(version), 0) FROM gang;
 """
+"""One counter gives all versions, so that a record never has the version of an earlier one of its name.
+
+Format 1 had no counter."""
 
 
 class LocalStore:
@@ -66,19 +71,19 @@ class LocalStore:
         return _record(*row) if row else None
 
     def create(self, record: GangRecord) -> GangRecord:
-        """Add a record; see :class:`gangplan.admission.Store`."""
-        stored = replace(record, version=1)
-        with self._connection() as db:
+        """Add a record; see :class:`gangplan.store.Store`."""
+        with self._transaction() as db:
+            stored = replace(record, version=_next_version(db))
             try:
-                db.execute("INSERT INTO gang VALUES (?, 1, ?)", (record.name, encode(stored)))
+                db.execute("INSERT INTO gang VALUES (?, ?, ?)", (record.name, stored.version, encode(stored)))
             except sqlite3.IntegrityError as error:
                 raise _conflict("create", record, "is there already") from error
         return stored
 
     def update(self, record: GangRecord) -> GangRecord:
-        """Replace a record; see :class:`gangplan.admission.Store`."""
-        stored = replace(record, version=record.version + 1)
-        with self._connection() as db:
+        """Replace a record; see :class:`gangplan.store.Store`."""
+        with self._transaction() as db:
+            stored = replace(record, version=_next_version(db))
             done = db.execute(
                 "UPDATE gang SET version = ?, record = ? WHERE name = ? AND version = ?",
                 (stored.version, encode(stored), record.name, record.version),
@@ -88,8 +93,8 @@ class LocalStore:
         return stored
 
     def remove(self, record: GangRecord) -> None:
-        """Forget a record; see :class:`gangplan.admission.Store`."""
-        with self._connection() as db:
+        """Forget a record; see :class:`gangplan.store.Store`."""
+        with self._transaction() as db:
             done = db.execute(
                 "DELETE FROM gang WHERE name = ? AND version = ?", (record.name, record.version)
             )
@@ -99,18 +104,8 @@ class LocalStore:
     @contextmanager
     def leadership(self) -> Iterator[bool]:
         """Hold the store alone: what is written inside happens as one transaction."""
-        with self._connection() as db:
-            db.execute("BEGIN IMMEDIATE")
-            self._leading = db
-            try:
-                yield True
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-            else:
-                db.execute("COMMIT")
-            finally:
-                self._leading = None
+        with self._transaction():
+            yield True
 
     def cluster(self) -> Snapshot | None:
         """The nodes and queues of this local cluster, once :meth:`set_cluster` has told them."""
@@ -134,12 +129,31 @@ class LocalStore:
                     verb="update",
                     kind="Cluster",
                 )
-            with self._connection() as db:
+            with self._transaction() as db:
                 db.execute("INSERT OR REPLACE INTO cluster VALUES (0, ?)", (encode(cluster),))
 
     @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All that is written inside happens, or nothing; a transaction inside another is a part of that one."""
+        with self._connection() as db:
+            if db is self._leading:
+                yield db
+                return
+            db.execute("BEGIN IMMEDIATE")
+            self._leading = db
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:  # SQLite has rolled back by itself if, for instance, the disk is full
+                    db.execute("ROLLBACK")
+                raise
+            finally:
+                self._leading = None
+
+    @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """The leading transaction's connection inside :meth:`leadership`, else one of its own."""
+        """The connection of the transaction that runs, else one of its own."""
         try:
             if self._leading is not None:
                 yield self._leading
@@ -148,6 +162,11 @@ class LocalStore:
                 yield db
         except sqlite3.Error as error:
             raise StoreError(f"the store {self._path} cannot be used: {error}") from error
+
+
+def _next_version(db: sqlite3.Connection) -> int:
+    (version,) = db.execute("UPDATE counter SET version = version + 1 RETURNING version").fetchone()
+    return int(version)
 
 
 def _record(version: int, raw: bytes) -> GangRecord:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from gangplan import admission
-from gangplan.admission import Verdict
 from gangplan.documents import encode, write_atomic
 from gangplan.errors import Conflict, InvalidInput, Problem
 from gangplan.kube.tfjob import gang, read, write
@@ -24,6 +23,7 @@ from gangplan.steps.parameters import Checker
 from gangplan.steps.process import run_owner, step
 from gangplan.steps.run import Run, clock, cluster_view, open_run
 from gangplan.steps.training import training_manifest
+from gangplan.verdict import Verdict, wait
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def admit(
     view = cluster_view(store)
     check_names(wanted, view.snapshot())
     record = _enter(store, new(wanted, uid=str(uuid.uuid4()), run_id=run_id, now=now, owner=this_process()))
-    verdict = admission.wait(
+    verdict = wait(
         store,
         view,
         record,

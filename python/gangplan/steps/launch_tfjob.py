@@ -106,7 +106,7 @@ def _follow(run: Run, described: Job) -> JobStatus:
     with local_runtime(run.settings) as runtime:
         admission.hand_over(run.store(), run.name, run_id=run.run_id, owner=this_process())
         runtime.submit(described)
-        admission.bind(run.store(), run.name, now=clock(), owner=this_process())
+        admission.bind(run.store(), run.name, run_id=run.run_id, now=clock(), owner=this_process())
         seen: dict[str, str] = {}
 
         def tell(status: JobStatus) -> None:

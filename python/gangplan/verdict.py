@@ -1,0 +1,118 @@
+"""Verdict: how the wait of one gang for its admission ended."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gangplan.admission import Decision, Lifetimes, finish, run_cycle
+from gangplan.record import HOLDING, GangRecord
+from gangplan.store import ClusterView, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How the wait for a gang ended.
+
+    Attributes:
+        record: The record as it stands.
+        admitted: Whether the gang may start.
+        reason: Why not, or how, in a sentence.
+        decision: The last cycle that this waiter ran; None if others ran them all.
+    """
+
+    record: GangRecord
+    admitted: bool
+    reason: str
+    decision: Decision | None
+
+
+def judge(
+    record: GangRecord | None, *, now: float, deadline: float, patient: bool
+) -> tuple[bool, str] | None:
+    """Tell whether the wait for a gang is over.
+
+    Args:
+        record: Its record; None if someone removed it, or took it over for another attempt.
+        now: Seconds since 1970.
+        deadline: When to give up.
+        patient: Wait on although the gang cannot fit this cluster even when it is empty.
+
+    Returns:
+        (admitted, reason), or None to wait on.
+    """
+    if record is None:
+        return False, "its record was removed or taken over while it waited"
+    if record.phase in HOLDING:
+        return True, record.reason
+    if record.phase == "Finished":
+        return False, record.reason
+    if record.phase == "Impossible" and not patient:
+        return False, f"it cannot fit this cluster even when nothing runs: {record.reason}"
+    if now >= deadline:
+        return False, f"not admitted in time: {record.reason}"
+    return None
+
+
+def wait(
+    store: Store,
+    view: ClusterView,
+    record: GangRecord,
+    *,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+    lifetimes: Lifetimes,
+    deadline: float,
+    poll_s: float,
+    patient: bool = False,
+    on_change: Callable[[GangRecord], None] | None = None,
+) -> Verdict:
+    """Run cycles until the gang is admitted, or it is clear that it will not be in time.
+
+    On every exit but admission the gang is Finished and holds nothing, unless another attempt has taken it over: then
+    it is that attempt's to finish.
+
+    Args:
+        store: The store; it holds the record.
+        view: The cluster.
+        record: The record of the gang.
+        clock: Seconds since 1970.
+        sleep: Waits the given seconds.
+        lifetimes: How long things are kept.
+        deadline: When to give up, in seconds since 1970.
+        poll_s: Seconds between two cycles.
+        patient: Wait on although the gang cannot fit the empty cluster.
+        on_change: Called whenever phase, position or reason have changed.
+    """
+    seen: tuple[object, ...] = ()
+    decision = None
+
+    def give_up(reason: str) -> GangRecord | None:
+        return finish(
+            store,
+            record.name,
+            run_id=record.run_id,
+            outcome="Canceled",
+            reason=reason,
+            now=clock(),
+            attempt=record,
+        )
+
+    try:
+        while True:
+            decision = run_cycle(store, view, now=clock(), lifetimes=lifetimes) or decision
+            current = store.get(record.name)
+            if current is not None and not current.continues(record):
+                current = None
+            if current is not None and on_change is not None:
+                state = (current.phase, current.position, current.reason)
+                if state != seen:
+                    on_change(current)
+                seen = state
+            if (over := judge(current, now=clock(), deadline=deadline, patient=patient)) is not None:
+                admitted, reason = over
+                if not admitted:
+                    current = give_up(reason)
+                return Verdict(record=current or record, admitted=admitted, reason=reason, decision=decision)
+            sleep(poll_s)
+    except BaseException as error:
+        give_up(f"the wait ended: {type(error).__name__}")
+        raise
