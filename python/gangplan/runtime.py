@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 RestartPolicy = Literal["Never", "OnFailure", "Always", "ExitCode"]
+SuccessPolicy = Literal["", "AllWorkers"]
 ReplicaState = Literal["Pending", "Running", "Succeeded", "Failed", "Stopped"]
 JobState = Literal["Pending", "Running", "Succeeded", "Failed", "Canceled", "TimedOut"]
 
@@ -62,7 +63,7 @@ class Job:
     name: str
     run_id: str
     replicas: tuple[ReplicaSpec, ...]
-    success_policy: Literal["", "AllWorkers"] = ""
+    success_policy: SuccessPolicy = ""
     deadline_s: float | None = None
     backoff_limit: int = 3
 
@@ -141,7 +142,11 @@ class Runtime(Protocol):
         """
 
     def wait(
-        self, name: str, *, timeout_s: float | None = None, on_change: Callable[[JobStatus], None] | None = None
+        self,
+        name: str,
+        *,
+        timeout_s: float | None = None,
+        on_change: Callable[[JobStatus], None] | None = None,
     ) -> JobStatus:
         """Wait until the job has ended or the time is over, and tell where it stands.
 

@@ -1,6 +1,6 @@
 """Every name that we read or write on Kubernetes objects."""
 
-from gangplan.runtime import RestartPolicy
+from gangplan.runtime import RestartPolicy, SuccessPolicy
 
 GROUP = "gangplan.dev"
 
@@ -36,6 +36,11 @@ RESTART_POLICIES: dict[str, RestartPolicy] = {
     "Always": "Always",
     "ExitCode": "ExitCode",
 }
+
+SUCCESS_POLICIES: dict[str, SuccessPolicy] = {"": "", "AllWorkers": "AllWorkers"}
+
+REQUIRED_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
+"""Field of an affinity: what must hold when a pod is placed."""
 
 NAME_LIMIT = 63
 """Longest name of a pod or service that DNS allows; those of a TFJob are ``<job>-<role>-<index>``."""
