@@ -1,0 +1,243 @@
+"""What is wrong with a TFJob manifest: every problem with its place, before anything relies on the manifest.
+
+First its shape is judged: the types of all fields that we read. What has the wrong shape is reported and left out;
+the rest is judged by the rules of training-operator v1.9, of Kubernetes and ours.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gangplan.errors import Problem
+from gangplan.kube.names import (
+    NAME_LIMIT,
+    PRIORITY,
+    REQUIRED_TERMS,
+    RESTART_POLICIES,
+    ROLES,
+    SUCCESS_POLICIES,
+    TENSORFLOW_CONTAINER,
+    TFJOB_API,
+    TFJOB_KIND,
+)
+
+_DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_PLAIN = re.compile(r"[\w-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A plain value."""
+
+    types: tuple[type, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Each:
+    """A map with any keys."""
+
+    shape: Any
+
+
+_TEXT = _Leaf((str,), "a string; put it in quotes")
+_WHOLE = _Leaf((int,), "a whole number")
+_QUANTITY = _Leaf((str, int, float), 'a quantity such as "500m"')
+_ANY = _Leaf((object,), "anything")
+
+_CONTAINER = {
+    "name": _TEXT,
+    "image": _TEXT,
+    "command": [_TEXT],
+    "args": [_TEXT],
+    "env": [{"name": _TEXT, "value": _TEXT}],
+    "resources": {"requests": _Each(_QUANTITY), "limits": _Each(_QUANTITY)},
+    "restartPolicy": _TEXT,
+}
+_POD = {
+    "containers": [_CONTAINER],
+    "initContainers": [_CONTAINER],
+    "overhead": _Each(_QUANTITY),
+    "nodeName": _TEXT,
+    "nodeSelector": _Each(_TEXT),
+    "tolerations": [{"key": _TEXT, "operator": _TEXT, "value": _TEXT, "effect": _TEXT}],
+    "affinity": {
+        "nodeAffinity": {
+            REQUIRED_TERMS: {
+                "nodeSelectorTerms": [
+                    {
+                        "matchExpressions": [{"key": _TEXT, "operator": _TEXT, "values": [_TEXT]}],
+                        "matchFields": [_ANY],
+                    }
+                ]
+            }
+        },
+        "podAffinity": {REQUIRED_TERMS: [_ANY]},
+        "podAntiAffinity": {REQUIRED_TERMS: [_ANY]},
+    },
+}
+_TFJOB = {
+    "metadata": {"name": _TEXT, "annotations": _Each(_TEXT), "labels": _Each(_TEXT)},
+    "spec": {
+        "runPolicy": {
+            "schedulingPolicy": {"queue": _TEXT},
+            "activeDeadlineSeconds": _WHOLE,
+            "backoffLimit": _WHOLE,
+        },
+        "successPolicy": _TEXT,
+        "tfReplicaSpecs": _Each(
+            {"replicas": _WHOLE, "restartPolicy": _TEXT, "template": {"spec": _POD}},
+        ),
+    },
+}
+"""The fields that we read. Any of them may be null or left out, as far as its shape goes."""
+
+
+def problems_of(manifest: Mapping[str, Any]) -> list[Problem]:
+    """List what training-operator's webhook, Kubernetes or we would refuse, ordered by place."""
+    if manifest.get("apiVersion") != TFJOB_API or manifest.get("kind") != TFJOB_KIND:
+        found = f"{manifest.get('apiVersion')} {manifest.get('kind')}"
+        return [Problem("$", "BAD_VALUE", f"must be {TFJOB_API} {TFJOB_KIND}, not {found}")]
+    misshapen: list[Problem] = []
+    sound = _sound(manifest, _TFJOB, "$", misshapen)
+    # A rule that misses something which is there but misshapen would say the same thing again.
+    told = tuple(problem.path for problem in misshapen)
+    broken = [problem for problem in _rules(sound) if not any(path.startswith(problem.path) for path in told)]
+    return sorted({*misshapen, *broken})
+
+
+def below(path: str, key: str) -> str:
+    """The path of a field: plain names after a point, others quoted in brackets."""
+    return f"{path}.{key}" if _PLAIN.fullmatch(key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def _sound(value: Any, shape: Any, path: str, problems: list[Problem]) -> Any:
+    """The parts of a value that have the shape; each that has not is reported, and left out or emptied."""
+
+    def wrong(wanted: str) -> None:
+        found = repr(value)
+        found = found if len(found) <= 60 else f"{found[:60]}…"
+        problems.append(Problem(path, "WRONG_TYPE", f"must be {wanted}, not {found}"))
+
+    if isinstance(shape, _Leaf):
+        if shape is _ANY or (isinstance(value, shape.types) and not isinstance(value, bool)):
+            return value
+        return wrong(shape.text)
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return wrong("a list")
+        return [
+            {} if item is None else item
+            for item in (
+                _sound(item, shape[0], f"{path}[{place}]", problems) for place, item in enumerate(value)
+            )
+        ]
+    if not isinstance(value, Mapping):
+        return wrong("a map")
+    if isinstance(shape, _Each):
+        return {key: _sound(item, shape.shape, below(path, key), problems) for key, item in value.items()}
+    return {
+        key: _sound(value[key], inner, below(path, key), problems)
+        for key, inner in shape.items()
+        if value.get(key) is not None
+    }
+
+
+def _rules(manifest: Mapping[str, Any]) -> Iterator[Problem]:
+    metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
+    name = metadata.get("name") or ""
+    if not _DNS_1035.fullmatch(name):
+        message = f"must be lower-case letters, digits and '-', starting with a letter, not {name!r}"
+        yield Problem("$.metadata.name", "BAD_VALUE" if name else "MISSING_FIELD", message)
+        name = ""
+    priority = (metadata.get("annotations") or {}).get(PRIORITY)
+    if priority is not None and not re.fullmatch(r"-?[0-9]{1,10}", priority):
+        path = below("$.metadata.annotations", PRIORITY)
+        yield Problem(path, "BAD_VALUE", f"must be a whole number, not {priority!r}")
+    yield from _policy_rules(spec)
+    specs = spec.get("tfReplicaSpecs") or {}
+    if not specs:
+        yield Problem("$.spec.tfReplicaSpecs", "MISSING_FIELD", "must have at least one replica type")
+    known = [written for written in specs if written.lower() in ROLES]
+    for written in specs:
+        path = below("$.spec.tfReplicaSpecs", written)
+        if written in known:
+            yield from _replica_rules(path, written.lower(), specs[written] or {}, name)
+        else:
+            message = "is no replica type; known are Chief, Master, PS, Worker, Evaluator"
+            yield Problem(path, "UNKNOWN_NAME", message)
+    roles = [ROLES[written.lower()] for written in known]
+    for role in sorted({role for role in roles if roles.count(role) > 1}):
+        same = ", ".join(written for written in known if ROLES[written.lower()] == role)
+        message = f"{same} mean the same role, {role}: give one"
+        yield Problem("$.spec.tfReplicaSpecs", "CONTRADICTION", message)
+
+
+def _policy_rules(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    policy = spec.get("runPolicy") or {}
+    for field, least in (("activeDeadlineSeconds", 1), ("backoffLimit", 0)):
+        if (number := policy.get(field)) is not None and number < least:
+            yield Problem(
+                f"$.spec.runPolicy.{field}", "OUT_OF_RANGE", f"must be at least {least}, not {number}"
+            )
+    if (success := spec.get("successPolicy") or "") not in SUCCESS_POLICIES:
+        message = f"must be one of {', '.join(map(repr, SUCCESS_POLICIES))}, not {success!r}"
+        yield Problem("$.spec.successPolicy", "BAD_VALUE", message)
+
+
+def _replica_rules(path: str, kind: str, spec: Mapping[str, Any], name: str) -> Iterator[Problem]:
+    count = spec.get("replicas")
+    count = 1 if count is None else count
+    if count < 1:
+        yield Problem(f"{path}.replicas", "OUT_OF_RANGE", f"must be at least 1, not {count}")
+    elif ROLES[kind] == "chief" and count > 1:
+        yield Problem(f"{path}.replicas", "OUT_OF_RANGE", f"a job has at most one chief, not {count}")
+    elif name and len(longest := f"{name}-{kind}-{count - 1}") > NAME_LIMIT:
+        message = f"{longest} would be longer than {NAME_LIMIT} characters: shorten the job's name"
+        yield Problem("$.metadata.name", "OUT_OF_RANGE", message)
+    if (policy := spec.get("restartPolicy") or "Never") not in RESTART_POLICIES:
+        message = f"must be one of {', '.join(RESTART_POLICIES)}, not {policy!r}"
+        yield Problem(f"{path}.restartPolicy", "BAD_VALUE", message)
+    yield from _pod_rules(f"{path}.template.spec", (spec.get("template") or {}).get("spec") or {})
+
+
+def _pod_rules(path: str, pod: Mapping[str, Any]) -> Iterator[Problem]:
+    containers = pod.get("containers") or []
+    named = [place for place, item in enumerate(containers) if item.get("name") == TENSORFLOW_CONTAINER]
+    if len(named) != 1:
+        message = f"must have one container named {TENSORFLOW_CONTAINER}: it gets TF_CONFIG"
+        yield Problem(f"{path}.containers", "MISSING_FIELD" if not named else "DUPLICATE_NAME", message)
+    for place in named:
+        if not containers[place].get("image"):
+            yield Problem(f"{path}.containers[{place}].image", "MISSING_FIELD", "must not be empty")
+    for place, container in enumerate(containers):
+        yield from _named(f"{path}.containers[{place}].env", container.get("env") or [], "name")
+    yield from _affinity_rules(f"{path}.affinity", pod.get("affinity") or {})
+    if pod.get("nodeName"):
+        message = "is not supported: the solver chooses the node; use nodeSelector to restrict it"
+        yield Problem(f"{path}.nodeName", "UNSUPPORTED", message)
+
+
+def _affinity_rules(path: str, affinity: Mapping[str, Any]) -> Iterator[Problem]:
+    required = (affinity.get("nodeAffinity") or {}).get(REQUIRED_TERMS) or {}
+    for place, term in enumerate(required.get("nodeSelectorTerms") or []):
+        where = f"{path}.nodeAffinity.{REQUIRED_TERMS}.nodeSelectorTerms[{place}]"
+        expressions = term.get("matchExpressions") or []
+        yield from _named(f"{where}.matchExpressions", expressions, "key", "operator")
+        if term.get("matchFields"):
+            yield Problem(
+                f"{where}.matchFields", "UNSUPPORTED", "is not supported: use matchExpressions on labels"
+            )
+    for field in ("podAffinity", "podAntiAffinity"):
+        if (affinity.get(field) or {}).get(REQUIRED_TERMS):
+            message = "is not supported: a plan that ignored it would be wrong; use the gang's levels instead"
+            yield Problem(f"{path}.{field}.{REQUIRED_TERMS}", "UNSUPPORTED", message)
+
+
+def _named(path: str, items: Sequence[Mapping[str, Any]], *fields: str) -> Iterator[Problem]:
+    for place, item in enumerate(items):
+        for field in fields:
+            if not item.get(field):
+                yield Problem(f"{path}[{place}].{field}", "MISSING_FIELD", "must not be empty")
