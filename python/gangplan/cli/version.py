@@ -2,6 +2,10 @@
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gangplan.cli import exits, render
 from gangplan.cli.options import Output
@@ -10,7 +14,19 @@ EXTRAS = ("tensorflow", "keras", "kfp", "kubernetes", "matplotlib")
 
 
 @exits.guarded
-def show(output: Output = render.Format.TABLE) -> None:
+def show(
+    server: Annotated[bool, typer.Option("--server", help="Also ask the cluster's API server.")] = False,
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(
+            "--kubeconfig", help="With --server: the kubeconfig. [default: KUBECONFIG, ~/.kube/config]"
+        ),
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", help="With --server: the context in the kubeconfig.")
+    ] = None,
+    output: Output = render.Format.TABLE,
+) -> None:
     """Print the versions of gangplan, of its solver, and of the extras that are installed.
 
     Example: gangplan version -o json
@@ -27,6 +43,11 @@ def show(output: Output = render.Format.TABLE) -> None:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = None
+    if server:
+        from gangplan.kube.client import connect
+
+        with connect(kubeconfig=kubeconfig, context=context) as connection:
+            found["server"] = connection.server_version()
     if output is render.Format.TABLE:
         render.table(
             ("component", "version"), [(name, number or "not installed") for name, number in found.items()]
