@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pipelines.compile import PIPELINES, compile_all
 
 from gangplan import InvalidInput
 from gangplan.pipeline import packaged, parameters, read_arguments
 from gangplan.steps.training import PARAMETERS
+from pipelines.compile import PIPELINES, compile_all
 
 COMPILED = Path(__file__).parents[2] / "pipelines" / "compiled"
 

@@ -1,7 +1,6 @@
 """What KFP's local runner gets wrong, and what we do about each."""
 
 import json
-import os
 from pathlib import Path
 
 from runs import gangplan, job, nothing_left, python, train
@@ -95,4 +94,4 @@ def test_an_artifact_that_no_step_wrote_is_no_surprise(tmp_path):
     status, result, _ = train(tmp_path / "h", "-p", "tfjob_yaml=" + job(Worker=python("pass")))
     assert status == 0
     assert result["accuracy"] is None
-    assert os.path.isfile(result["report"])
+    assert Path(result["report"]).is_file()

@@ -1,0 +1,138 @@
+"""A step may run again after it was killed; what it finds then decides, not what it hopes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from runs import job, nothing_left, python, records, until
+from steps.conftest import Steps
+
+from gangplan.errors import Conflict, JobCanceled, JobFailed, JobTimedOut
+from gangplan.steps.conclude import conclude
+from gangplan.steps.release import release
+from gangplan.steps.run import gang_name
+
+
+def test_a_run_is_admitted_launched_and_released(steps, home):
+    assert steps.admit().outcome == "Admitted"
+    (record,) = records(home)
+    assert record.phase == "Reserved"
+    assert record.owner is None, "between two steps no process of this run has to be there"
+    assert steps.launch().outcome == "Succeeded"
+    assert release(**steps.common) == "Succeeded"
+    nothing_left(home)
+
+
+def test_a_second_attempt_of_admit_takes_over_the_gang_with_its_place(steps, home):
+    steps.admit()
+    (first,) = records(home)
+    assert steps.admit().outcome == "Admitted"
+    (second,) = records(home)
+    assert (second.uid, second.phase) == (first.uid, "Reserved")
+
+
+def test_an_attempt_after_a_refused_one_asks_anew(steps, home):
+    many = job(Worker=(python("pass"), 50)).replace("100m", "'1000'")
+    assert steps.admit(tfjob=many).outcome == "NotAdmitted"
+    assert steps.admit().outcome == "Admitted"
+    assert [record.phase for record in records(home)] == ["Reserved"]
+
+
+def test_a_launch_that_was_killed_is_not_repeated_blindly(steps, home):
+    """Locally the replicas die with the step: the second attempt says so instead of training again."""
+    steps.admit(tfjob=job(Worker=python("import time; time.sleep(60)")))
+    program = (
+        "import sys; sys.path.insert(0, 'tests')\n"
+        "from pathlib import Path\n"
+        "from steps.conftest import Steps\n"
+        f"Steps(Path({str(steps.folder)!r})).launch()\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[2])
+    try:
+        until(lambda: [record.phase for record in records(home)] == ["Bound"], "the start")
+    finally:
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    outcome = steps.launch()
+    assert outcome.outcome == "Failed"
+    assert "gone" in outcome.reason
+    assert release(**steps.common) == "Failed"
+    nothing_left(home)
+
+
+def test_launch_passes_over_a_gang_that_was_not_admitted(steps, home):
+    assert steps.launch("NotAdmitted", "no room") == ("NotAdmitted", "no room")
+    assert json.loads(Path(steps.path("status")).read_text())["state"] == "Canceled"
+    assert records(home) == ()
+
+
+def test_launch_without_room_fails_with_the_reason(steps):
+    steps.admit()
+    release(**steps.common)
+    outcome = steps.launch()
+    assert outcome.outcome == "Failed"
+    assert "holds no room any more" in outcome.reason
+
+
+def test_release_is_idempotent_and_needs_no_gang(steps, home):
+    assert release(**steps.common) == ""
+    steps.admit()
+    assert release(**steps.common) == "Canceled"
+    assert release(**steps.common) == "Canceled"
+    nothing_left(home)
+
+
+def test_release_leaves_the_gang_of_another_run_alone(steps, home, tmp_path):
+    steps.admit()
+    other = Steps(tmp_path, "run-2")
+    assert other.admit().outcome == "Admitted"
+    release(**steps.common)
+    assert {record.run_id: record.phase for record in records(home)} == {
+        "run-1": "Finished",
+        "run-2": "Reserved",
+    }
+    release(**other.common)
+
+
+def test_a_gang_of_the_same_name_but_another_run_is_refused(steps, home, monkeypatch):
+    """Names carry a hash of the run id; should they ever collide, nothing is taken from the other run."""
+    monkeypatch.setattr("gangplan.steps.run.gang_name", lambda job_name, run_id: "same")
+    steps.admit()
+    with pytest.raises(Conflict):
+        Steps(steps.folder, "run-2").admit()
+    assert [record.run_id for record in records(home)] == ["run-1"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error"),
+    [("Failed", JobFailed), ("NotAdmitted", JobFailed), ("Canceled", JobCanceled), ("TimedOut", JobTimedOut)],
+)
+def test_conclude_raises_the_reason(outcome, error):
+    with pytest.raises(error, match="because"):
+        conclude(outcome=outcome, reason="because")
+
+
+def test_conclude_ends_green_after_success():
+    assert conclude(outcome="Succeeded", reason="") == "Succeeded"
+
+
+def test_a_step_in_a_cluster_says_that_this_version_cannot(steps, monkeypatch):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    with pytest.raises(Exception, match="one machine"):
+        steps.admit()
+
+
+@pytest.mark.parametrize(
+    "name", ["mnist", "A very long name with spaces and Ümläuts " * 3, "42", "---", "it's"]
+)
+def test_every_job_name_gives_a_label_that_children_can_extend(name):
+    made = gang_name(name, "run")
+    assert made == gang_name(name, "run") != gang_name(name, "other run")
+    assert made[0].isalpha()
+    assert made.replace("-", "").isalnum()
+    assert made.isascii()
+    assert len(f"{made}-evaluator-99") <= 63
