@@ -12,6 +12,8 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find core -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock rust-toolchain.toml
 REQUIRE_ALL ?=
 PYTEST_ARGS ?=
+# Processes that run tests side by side; most of their time they wait for processes of the runs under test.
+JOBS ?= 3
 
 .PHONY: help
 help: ## List the tasks
@@ -25,8 +27,8 @@ demo: dev ## Run the training pipeline and both demos on this machine; ends with
 
 .PHONY: test
 test: dev ## Run every test, and name the suites that were left out (REQUIRE_ALL=1: leave none out)
-	@$(MAKE) --no-print-directory lint test-rust test-py test-wheel test-kube-newest
-	@echo "left out: none"
+	@$(MAKE) --no-print-directory lint test-rust test-py test-kube-newest
+	@echo "suites left out: none"
 
 # ---- set-up
 
@@ -48,12 +50,21 @@ dev: .make/built ## Make .venv with everything in it, and build the solver into 
 	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --locked
 	@touch $@
 
+.make/kube-newest: requirements-kube-newest.lock .make/built
+	@echo "setting up .venv-kube-newest (the newest Kubernetes client) …"
+	@rm -rf .venv-kube-newest && $(PYTHON) -m venv .venv-kube-newest
+	@.venv-kube-newest/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements-kube-newest.lock
+	@touch $@
+
 .PHONY: lock
-lock: ## Choose newest versions again and write requirements.lock
+lock: ## Choose newest versions again and write the lock files
 	@$(PYTHON) -m venv .make/uv && .make/uv/bin/pip install --quiet uv
-	@.make/uv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
-	  --custom-compile-command "make lock" --all-extras --group dev --python-version 3.11 pyproject.toml \
-	  --output-file requirements.lock
+	@$(LOCK) --all-extras --group dev pyproject.toml --output-file requirements.lock
+	@$(LOCK) --extra kube --group kube-newest pyproject.toml --output-file requirements-kube-newest.lock
+
+LOCK := .make/uv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+  --custom-compile-command "make lock" --python-version 3.11
 
 # ---- checks
 
@@ -79,5 +90,22 @@ test-rust: ## Run the solver's tests
 
 .PHONY: test-py
 test-py: dev ## Run the Python tests (PYTEST_ARGS=… narrows them)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
+.PHONY: test-kube-newest
+test-kube-newest: .make/kube-newest ## Run the tests of kube/ against the newest Kubernetes client
+	@PYTHONPATH=python .venv-kube-newest/bin/python -m pytest tests/kube
+
+# ---- what is committed or shipped
+
+.PHONY: pipelines
+pipelines: dev ## Compile the pipelines into pipelines/compiled
+	@$(BIN)/python -m pipelines.compile
+
+.PHONY: wheel
+wheel: dev ## Build the wheel into dist
+	@$(BIN)/maturin build --release --locked --quiet --out dist
+
+.PHONY: clean
+clean: ## Remove what was built
+	@rm -rf .make .venv .venv-kube-newest dist target .gangplan

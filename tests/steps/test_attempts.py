@@ -100,7 +100,7 @@ def test_release_leaves_the_gang_of_another_run_alone(steps, home, tmp_path):
 
 def test_a_gang_of_the_same_name_but_another_run_is_refused(steps, home, monkeypatch):
     """Names carry a hash of the run id; should they ever collide, nothing is taken from the other run."""
-    monkeypatch.setattr("gangplan.steps.run.gang_name", lambda job_name, run_id: "same")
+    monkeypatch.setattr("gangplan.steps.run.gang_name", lambda *_: "same")
     steps.admit()
     with pytest.raises(Conflict):
         Steps(steps.folder, "run-2").admit()
