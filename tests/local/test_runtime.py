@@ -404,3 +404,29 @@ def test_the_interpreter_is_ours(runtime, job, replica):
 def test_errno_of_a_taken_address_is_the_exit_code_for_it():
     """98 is Linux's number; the trainer and the runtime must mean the same."""
     assert errno.EADDRINUSE == 98
+
+
+def test_of_many_who_want_a_name_at_once_one_gets_it(job, replica, tmp_path):
+    """Also with the same run id, as when a step is started twice; the losers break nothing of the winner's."""
+    runtimes = [LocalRuntime(tmp_path / "jobs", preload=()) for _ in range(6)]
+    outcomes = []
+    gate = threading.Barrier(len(runtimes))
+
+    def submit(runtime):
+        gate.wait()
+        try:
+            runtime.submit(job(replica("worker-0", "print('the one')"), run_id="same"))
+            outcomes.append("ran")
+        except Conflict:
+            outcomes.append("conflict")
+
+    threads = [threading.Thread(target=submit, args=(runtime,)) for runtime in runtimes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["conflict"] * 5 + ["ran"]
+    assert runtimes[0].wait("mnist").state == "Succeeded"
+    assert list(runtimes[-1].logs("mnist", "worker-0")) == ["the one"]
+    for runtime in runtimes:
+        runtime.close()

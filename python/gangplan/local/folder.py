@@ -2,12 +2,14 @@
 
 ::
 
-    <root>/<gang>/current            run id of the job that has this name now
+    <root>/.lock                     held while a name is taken
+    <root>/<gang>/.current           run id of the job that has this name now
     <root>/<gang>/<run id>/status.json
     <root>/<gang>/<run id>/worker-0.log
     <root>/<gang>/<run id>/cancel    there: somebody wants the job to end
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -37,8 +39,9 @@ class JobFolder:
 
     def __init__(self, root: Path, gang: str, run_id: str) -> None:
         self.gang, self.run_id = gang, run_id
+        self._root = root
         self.path = root / gang / run_id
-        self._current = root / gang / "current"
+        self._current = root / gang / ".current"
 
     @classmethod
     def find(cls, root: Path, gang: str) -> "JobFolder":
@@ -49,7 +52,7 @@ class JobFolder:
             StoreError: The folder cannot be read.
         """
         try:
-            run_id = (root / gang / "current").read_text(encoding="utf-8").strip()
+            run_id = (root / gang / ".current").read_text(encoding="utf-8").strip()
         except (FileNotFoundError, NotADirectoryError, ValueError) as error:
             raise NotFound(f"there is no job {gang}", verb="get", kind="Job", name=gang) from error
         except OSError as error:
@@ -67,8 +70,18 @@ class JobFolder:
             Conflict: The name is taken.
             StoreError: The files cannot be written.
         """
-        self._check_free()
-        made = not self.path.exists()
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            with (self._root / ".lock").open("a") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._check_free()
+                self._make(status, replicas)
+        except OSError as error:
+            message = f"cannot write {self.path}: {error.strerror or error}; nothing was started"
+            raise StoreError(message) from error
+
+    def _make(self, status: JobStatus, replicas: Iterable[str]) -> None:
+        fresh = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._check_room()
@@ -76,20 +89,13 @@ class JobFolder:
             for replica in replicas:
                 self.log(replica).write_bytes(b"")
             self.write(status)
-            temporary = _write_temporary(self.path, self.run_id)
-            try:
-                os.link(temporary, self._current)
-            finally:
-                temporary.unlink(missing_ok=True)
-        except FileExistsError:
-            self._discard(made)
-            self._check_free()
-            raise StoreError(f"cannot write {self.path}: a file is in the way") from None
-        except OSError as error:
-            self._discard(made)
-            raise StoreError(
-                f"cannot write {self.path}: {error.strerror or error}; nothing was started"
-            ) from error
+            _write_temporary(self.path, self.run_id).replace(self._current)
+        except OSError:
+            if fresh:
+                shutil.rmtree(self.path, ignore_errors=True)
+                with suppress(OSError):
+                    self.path.parent.rmdir()
+            raise
 
     def write(self, status: JobStatus) -> None:
         """Write the status, whole or not at all.
@@ -157,7 +163,7 @@ class JobFolder:
 
     def _check_free(self) -> None:
         try:
-            taken = JobFolder.find(self._current.parent.parent, self.gang)
+            taken = JobFolder.find(self._root, self.gang)
         except NotFound:
             return
         try:
@@ -171,12 +177,6 @@ class JobFolder:
         room = os.statvfs(self.path)
         if room.f_bavail * room.f_frsize < _ROOM_BYTES:
             raise OSError(0, f"less than {_ROOM_BYTES} bytes are free")
-
-    def _discard(self, made: bool) -> None:
-        if made:
-            shutil.rmtree(self.path, ignore_errors=True)
-            with suppress(OSError):
-                self.path.parent.rmdir()
 
 
 def _write_temporary(folder: Path, text: str) -> Path:

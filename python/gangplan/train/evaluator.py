@@ -13,6 +13,7 @@ from gangplan.train.data import ImageData
 from gangplan.train.words import say
 
 _LOOK_S = 0.5
+_STALE_S = 30.0
 _BATCH = 1000
 
 
@@ -32,10 +33,14 @@ def follow(out: Path, data: ImageData, copy: Copy) -> None:
 
     Writes event files to ``OUT/events/evaluator``.
     """
+    result = out / "result.json"
+    before, stale_until = _mark(result), time.monotonic() + _STALE_S
     writer = tf.summary.create_file_writer(str(out / "events" / "evaluator"))
     last = None
     while True:
-        over = (out / "result.json").exists()
+        # A result that was there before us may be an earlier training's, which the leader is about to remove.
+        mark = _mark(result)
+        over = mark is not None and (mark != before or time.monotonic() > stale_until)
         latest = tf.train.latest_checkpoint(str(out / "checkpoints"))
         if latest is not None and latest != last:
             last = latest
@@ -53,3 +58,12 @@ def follow(out: Path, data: ImageData, copy: Copy) -> None:
             return
         else:
             time.sleep(_LOOK_S)
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    """Tell one version of a file from the next; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
