@@ -48,7 +48,9 @@ where
         match outcome {
             Ok(Ok(result)) => return result.map_err(|error| core_error(py, error)),
             Ok(Err(panic)) => return Err(solver_error(py, &panic_text(panic.as_ref()))),
-            Err(RecvTimeoutError::Disconnected) => return Err(solver_error(py, "the solver's thread is gone")),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(solver_error(py, "the solver's thread is gone"));
+            }
             Err(RecvTimeoutError::Timeout) => {}
         }
         if let Err(signal) = py.check_signals() {

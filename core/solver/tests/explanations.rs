@@ -1,4 +1,6 @@
 //! What a refusal says, and what it offers.
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
 
 mod clusters;
 
@@ -37,7 +39,7 @@ fn two_jobs_that_fit_one_at_a_time_do_not_block_each_other() {
     let plan = plan_for(&racks(nodes, vec![job("first", 4), job("second", 4)]));
     assert!(plan.placements.contains_key("first"));
     let rejection = &plan.rejections["second"];
-    assert_eq!(rejection.message, "needs 4 nvidia.com/gpu, 0 are free on the nodes that it may use");
+    assert_eq!(rejection.message, "needs 4 nvidia.com/gpu; the nodes that it may use have 0 free");
     assert_eq!((rejection.position, rejection.impossible), (1, false));
     assert_eq!(texts_of(rejection), ["wait until first has ended"]);
     let holder = &rejection.holders[0];
@@ -145,9 +147,13 @@ fn queue_priority_comes_before_gang_priority_before_age_before_name() {
     let mut snapshot = racks(vec![machine("n1", "r1", 1)], vec![]);
     snapshot.queues = vec![queue("urgent", None, &[])];
     snapshot.queues[0].priority = 1;
-    for (name, queue, priority, created) in
-        [("d", None, 0, 1), ("c", None, 0, 0), ("b", None, 1, 5), ("a", Some("urgent"), 0, 9), ("e", None, 0, 1)]
-    {
+    for (name, queue, priority, created) in [
+        ("d", None, 0, 1),
+        ("c", None, 0, 0),
+        ("b", None, 1, 5),
+        ("a", Some("urgent"), 0, 9),
+        ("e", None, 0, 1),
+    ] {
         let mut gang = job(name, 1);
         gang.queue = queue.map(str::to_owned);
         (gang.priority, gang.created) = (priority, created);

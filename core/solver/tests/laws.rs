@@ -1,4 +1,6 @@
 //! Laws that hold for every snapshot.
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
 
 mod clusters;
 

@@ -1,17 +1,19 @@
 //! Which nodes a role may use, and under which rule it may not use the others.
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
 
 mod clusters;
 
 use clusters::{expression, gang, node, plan_for, role, texts};
 use gangplan_solver::document::{
     ExpressionOperator::{DoesNotExist, Exists, Gt, In, Lt, NotIn},
-    Node, NodeSelectorTerm, Role, Snapshot, Taint, TaintEffect, Toleration, TolerationEffect, TolerationOperator,
+    Node, NodeSelectorTerm, Role, Snapshot, Taint, TaintEffect, Toleration, TolerationEffect,
+    TolerationOperator,
 };
 
 /// The rule that keeps a role off a node, if one does.
 fn verdict(role: Role, node: Node) -> Option<String> {
-    let snapshot =
-        Snapshot { nodes: vec![node], gangs: vec![gang("g", vec![role])], ..Snapshot::default() };
+    let snapshot = Snapshot { nodes: vec![node], gangs: vec![gang("g", vec![role])], ..Snapshot::default() };
     let plan = plan_for(&snapshot);
     plan.rejections.get("g").map(|rejection| {
         assert_eq!(rejection.exclusions[0].rule, rejection.rule);
@@ -73,6 +75,8 @@ fn one_term_must_hold_and_all_of_its_expressions() {
 
 #[test]
 fn taints_keep_away_what_does_not_tolerate_them() {
+    use TaintEffect::{NoExecute, NoSchedule, PreferNoSchedule};
+    use TolerationOperator::{Equal, Exists as Any};
     let taint = |effect| Taint { key: "team".to_owned(), value: "vision".to_owned(), effect };
     let tolerate = |key: &str, operator, value: &str, effect| Toleration {
         key: key.to_owned(),
@@ -80,8 +84,6 @@ fn taints_keep_away_what_does_not_tolerate_them() {
         value: value.to_owned(),
         effect,
     };
-    use TaintEffect::{NoExecute, NoSchedule, PreferNoSchedule};
-    use TolerationOperator::{Equal, Exists as Any};
     let table = [
         (NoSchedule, None, false),
         (NoExecute, None, false),

@@ -1,4 +1,6 @@
 //! The grammar of Kubernetes quantities, exact, with directed rounding.
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
 
 use gangplan_solver::document::{QuantityError, Rounding, format_quantity, parse_quantity};
 use proptest::prelude::*;
@@ -54,14 +56,16 @@ fn a_fraction_of_the_unit_goes_the_way_that_was_asked_for() {
 
 #[test]
 fn what_is_no_quantity_is_refused() {
-    for text in ["", " ", "x", "4x", "4 Gi", "4gi", "1e", "1e+", "--1", "1.2.3", ".", "+", "4K", "1Ei1", "١"] {
+    for text in ["", " ", "x", "4x", "4 Gi", "4gi", "1e", "1e+", "--1", "1.2.3", ".", "+", "4K", "1Ei1", "١"]
+    {
         assert_eq!(parse_quantity("memory", text, Rounding::Up), Err(QuantityError::Malformed), "{text:?}");
     }
 }
 
 #[test]
 fn what_does_not_fit_64_bits_is_refused() {
-    for text in ["8Ei", "1e19", "9223372036854775808", "1e99999", "99999999999999999999999999999999999999999"] {
+    for text in ["8Ei", "1e19", "9223372036854775808", "1e99999", "99999999999999999999999999999999999999999"]
+    {
         assert_eq!(parse_quantity("memory", text, Rounding::Up), Err(QuantityError::OutOfRange), "{text:?}");
     }
     assert_eq!(parse_quantity("memory", "9223372036854775807", Rounding::Up), Ok(i64::MAX));

@@ -1,4 +1,6 @@
 //! What a replica counts for, by the rule of Kubernetes (KEP-753 for sidecars), seen in what a refusal says it needs.
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
 
 mod clusters;
 
@@ -25,11 +27,13 @@ fn needs(pod: Pod, resource: &str) -> String {
         ["cpu", "gpu", "pods"].into_iter().filter(|name| *name != resource).map(|name| (name, 255)).collect();
     let mut node = node("n", &room);
     node.allocatable.insert(resource.to_owned(), "0".to_owned());
-    let snapshot =
-        Snapshot { nodes: vec![node], gangs: vec![gang("g", vec![role])], ..Snapshot::default() };
+    let snapshot = Snapshot { nodes: vec![node], gangs: vec![gang("g", vec![role])], ..Snapshot::default() };
     let plan = plan_for(&snapshot);
     let rejection = &plan.rejections["g"];
-    assert_eq!((rejection.rule.as_str(), rejection.resource.as_deref()), ("CAPACITY_INSUFFICIENT", Some(resource)));
+    assert_eq!(
+        (rejection.rule.as_str(), rejection.resource.as_deref()),
+        ("CAPACITY_INSUFFICIENT", Some(resource))
+    );
     rejection.needs.clone().unwrap()
 }
 
@@ -45,9 +49,17 @@ fn init_containers_and_sidecars_count_as_in_kubernetes() {
         ("a large init container binds", pod(vec![plain(4)], vec![plain(9)]), "9"),
         ("init containers run one by one", pod(vec![plain(1)], vec![plain(3), plain(5), plain(4)]), "5"),
         ("a sidecar runs beside the containers", pod(vec![plain(4)], vec![sidecar(2)]), "6"),
-        ("an init container runs beside sidecars before it", pod(vec![plain(1)], vec![sidecar(2), plain(5)]), "7"),
+        (
+            "an init container runs beside sidecars before it",
+            pod(vec![plain(1)], vec![sidecar(2), plain(5)]),
+            "7",
+        ),
         ("and not beside those after it", pod(vec![plain(1)], vec![plain(5), sidecar(2)]), "5"),
-        ("sidecars add up in order", pod(vec![plain(1)], vec![sidecar(1), plain(4), sidecar(2), plain(3)]), "6"),
+        (
+            "sidecars add up in order",
+            pod(vec![plain(1)], vec![sidecar(1), plain(4), sidecar(2), plain(3)]),
+            "6",
+        ),
     ];
     for (what, pod, cpu) in table {
         assert_eq!(needs(pod, "cpu"), cpu, "{what}");
@@ -81,5 +93,5 @@ fn a_replica_that_asks_for_nothing_still_takes_a_place() {
         ..Snapshot::default()
     };
     let plan = plan_for(&snapshot);
-    assert_eq!(plan.rejections["g"].message, "needs 3 pods, 2 are free on the nodes that it may use");
+    assert_eq!(plan.rejections["g"].message, "needs 3 pods; the nodes that it may use have 2 free");
 }

@@ -1,4 +1,6 @@
 //! Everything that is wrong with a document is told at once, each with its path.
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
 
 use gangplan_solver::document::{Plan, Snapshot, SolveOptions, decode, problems};
 use gangplan_solver::{Problem, ProblemCode};

@@ -19,12 +19,12 @@ pub enum Rule {
     NodeAffinityMismatch,
     /// A taint of the node is not tolerated.
     TaintNotTolerated,
+    /// Replicas lie in more than one domain of the required level.
+    TopologySplit,
     /// Not enough of a resource is free, even in sum.
     CapacityInsufficient,
     /// No single domain of the required level has enough, although the cluster has.
     TopologyTooSmall,
-    /// Replicas lie in more than one domain of the required level.
-    TopologySplit,
     /// The sums suffice, the pieces do not.
     PackingImpossible,
     /// The solve was stopped before it came to an answer.
@@ -50,9 +50,9 @@ impl Rule {
         Self::NodeSelectorMismatch,
         Self::NodeAffinityMismatch,
         Self::TaintNotTolerated,
+        Self::TopologySplit,
         Self::CapacityInsufficient,
         Self::TopologyTooSmall,
-        Self::TopologySplit,
         Self::PackingImpossible,
         Self::Stopped,
         Self::PlanUnknownName,
@@ -72,9 +72,9 @@ impl Rule {
             Self::NodeSelectorMismatch => "NODE_SELECTOR_MISMATCH",
             Self::NodeAffinityMismatch => "NODE_AFFINITY_MISMATCH",
             Self::TaintNotTolerated => "TAINT_NOT_TOLERATED",
+            Self::TopologySplit => "TOPOLOGY_SPLIT",
             Self::CapacityInsufficient => "CAPACITY_INSUFFICIENT",
             Self::TopologyTooSmall => "TOPOLOGY_TOO_SMALL",
-            Self::TopologySplit => "TOPOLOGY_SPLIT",
             Self::PackingImpossible => "PACKING_IMPOSSIBLE",
             Self::Stopped => "STOPPED",
             Self::PlanUnknownName => "PLAN_UNKNOWN_NAME",

@@ -113,7 +113,7 @@ fn of_capacity(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
     let needs = demand.needs(model, resource);
     let has = capacity::free_sum(ledger, demand, cluster.nodes.clone(), resource);
     let message = format!(
-        "needs {}, {} are free on the nodes that it may use",
+        "needs {}; the nodes that it may use have {} free",
         amount(model, resource, needs),
         written(model, resource, has)
     );

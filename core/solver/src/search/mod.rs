@@ -2,6 +2,7 @@
 
 mod budget;
 mod exact;
+mod exchange;
 mod field;
 mod greedy;
 mod place;

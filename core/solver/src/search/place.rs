@@ -9,6 +9,9 @@ use crate::model::{Level, ResourceId};
 use crate::objective::locality::Spot;
 use crate::state::Ledger;
 
+/// So many of the fast starts are improved, those with the least traffic.
+const MOST_IMPROVED: usize = 4;
+
 /// Where a gang was placed.
 #[derive(Debug)]
 pub(crate) struct Seat {
@@ -65,7 +68,7 @@ fn place_at(ledger: &mut Ledger<'_>, field: &Field<'_>, level: Level, budget: &m
         budget.count_trial();
         match pack(ledger, field, &slots, level, budget) {
             Outcome::Placed(spots) => {
-                return Answer::Placed(Seat { spots: tidy(spots), level });
+                return Answer::Placed(Seat { spots: role_mix::tidy(spots), level });
             }
             Outcome::Impossible => {}
             Outcome::Spent => proven = false,
@@ -95,7 +98,8 @@ fn tightest_first(ledger: &Ledger<'_>, field: &Field<'_>, level: Level) -> Vec<R
     fitting.into_iter().map(|(_, slots)| slots).collect()
 }
 
-/// A placement of the whole demand in `slots`: the best of the fast starts, or what the exact table finds.
+/// A placement of the whole demand in `slots`: the best of the fast starts, each improved, or what the exact table
+/// finds, improved.
 fn pack(
     ledger: &mut Ledger<'_>,
     field: &Field<'_>,
@@ -104,27 +108,17 @@ fn pack(
     budget: &mut Budget<'_>,
 ) -> Outcome {
     let model = ledger.model();
-    let found = greedy::placements(ledger, field, slots, level);
-    let best = found.into_iter().min_by_key(|spots| role_mix::cost_of(model, field, spots));
-    let outcome = match best {
-        Some(spots) => Outcome::Placed(spots),
-        None => exact::solve(ledger, field, slots, budget),
-    };
-    match outcome {
-        Outcome::Placed(spots) => Outcome::Placed(role_mix::improve(ledger, field, slots, spots)),
-        other => other,
-    }
-}
-
-/// The same spots in canonical order, each node and role once.
-fn tidy(mut spots: Vec<Spot>) -> Vec<Spot> {
-    spots.sort();
-    spots.dedup_by(|next, kept| {
-        let same = (next.node, next.role) == (kept.node, kept.role);
-        if same {
-            kept.count += next.count;
+    let mut starts = greedy::placements(ledger, field, slots, level);
+    if starts.is_empty() {
+        match exact::solve(ledger, field, slots, budget) {
+            Outcome::Placed(spots) => starts.push(spots),
+            other => return other,
         }
-        same
-    });
-    spots
+    }
+    starts.sort_by_cached_key(|spots| role_mix::cost_of(model, field, spots));
+    starts.dedup();
+    let improved =
+        starts.into_iter().take(MOST_IMPROVED).map(|spots| role_mix::improve(ledger, field, slots, spots));
+    let best = improved.min_by_key(|spots| role_mix::cost_of(model, field, spots));
+    best.map_or(Outcome::Spent, Outcome::Placed)
 }

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::Field;
+use super::exchange::exchange;
 use crate::model::{Model, NodeId, RoleId};
 use crate::objective::locality::{Spot, traffic};
 use crate::state::Ledger;
@@ -44,12 +45,29 @@ pub(crate) fn improve(
                 ledger.rollback(&trial);
             }
         }
+        if let Some((moved, moved_cost)) = exchange(ledger, field, &best, cost) {
+            (best, cost) = (moved, moved_cost);
+        }
         if cost == before {
             break;
         }
     }
     ledger.rollback(&checkpoint);
     best
+}
+
+/// The same spots in canonical order, each node and role once.
+pub(crate) fn tidy(mut spots: Vec<Spot>) -> Vec<Spot> {
+    spots.sort();
+    spots.dedup_by(|next, kept| {
+        let same = (next.node, next.role) == (kept.node, kept.role);
+        if same {
+            kept.count += next.count;
+        }
+        same
+    });
+    spots.retain(|spot| spot.count > 0);
+    spots
 }
 
 /// The traffic of a placement together with the replicas that run already.

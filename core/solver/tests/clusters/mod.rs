@@ -48,7 +48,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// Seeded bytes for tests that are not driven by proptest (SplitMix64).
+/// Seeded bytes for tests that are not driven by proptest (`SplitMix64`).
 pub fn seeded_bytes(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed;
     let mut bytes = Vec::new();
