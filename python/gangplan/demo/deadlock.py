@@ -128,12 +128,12 @@ class Result:
     def _story(self) -> tuple[str, ...]:
         if self.ours.rejection is None:
             return ("There are GPUs for both jobs: both run at once, pod by pod and as gangs.",)
-        stuck = f"They were watched for {self.baseline.stuck_s:.0f} s, then stopped."
-        return (
+        stuck = (
             "Pod by pod, both jobs started a part of their workers and none could train: each held GPUs that the "
-            f"other needed. {stuck}",
-            f"As gangs, {self.ours.first} ran whole; the other waited, was told why, and ran when there was room.",
+            f"other needed. They were watched for {self.baseline.stuck_s:.0f} s, then stopped."
         )
+        ours = f"As gangs, {self.ours.first} ran whole; the other waited, was told why, and ran when there was room."
+        return stuck, ours
 
     def sections(self) -> tuple[Section, ...]:
         """For the report."""

@@ -20,7 +20,7 @@ from gangplan.runtime import FINAL, Job, JobStatus
 from gangplan.steps.outcome import ADMITTED, Outcome
 from gangplan.steps.process import step
 from gangplan.steps.result import training_result
-from gangplan.steps.run import Run, clock, local_runtime, open_run
+from gangplan.steps.run import Run, clock, cluster_view, local_runtime, open_run
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,8 @@ def launch_tfjob(
 
 def _run(run: Run, manifest_text: str) -> JobStatus:
     store = run.store()
+    with store.leadership():
+        admission.run_settle(store, cluster_view(store).gone, now=clock(), lifetimes=run.lifetimes)
     record = store.get(run.name)
     if record is None or record.reservation is None or record.run_id != run.run_id:
         found = "it has no record" if record is None else f"it is {record.phase}: {record.reason}"
