@@ -163,6 +163,28 @@ def test_a_killed_worker_that_is_started_again_does_not_stop_the_training(train)
     assert {each.name: each.restarts for each in training.status().replicas}["worker-1"] == 1
 
 
+@pytest.mark.parametrize("victim", ["ps-0", "chief-0"])
+def test_with_restarts_and_resume_a_lost_server_or_chief_costs_only_the_last_steps(train, victim):
+    """The chief of a lost server fails with it; both are started again, at the same addresses."""
+    words = (
+        "--data",
+        "digits",
+        "--steps",
+        "2000",
+        "--log-every",
+        "50",
+        "--checkpoint-every",
+        "200",
+        "--resume",
+    )
+    training = train("chief ps worker", *words, restart="OnFailure")
+    training.until_step(600)
+    os.kill(training.pid(victim), signal.SIGKILL)
+    result = training.succeeds()
+    assert result["steps"] == 2000
+    assert result["resumed_at"] >= 200
+
+
 def test_a_job_whose_server_was_lost_goes_on_from_its_checkpoint(train):
     training = train("chief ps worker", *LONG)
     training.until_step(200)

@@ -12,8 +12,8 @@ The same command runs in every replica; TF_CONFIG says which one it is. Under ``
 
 Only the chief (without one: worker 0) writes there, so the other replicas need no volume. When a worker of a
 parameter-server job ends, the others go on. When a parameter server or the chief ends, the variables are lost:
-the chief fails, and a job that is started again with ``--resume`` goes on from the last checkpoint, with any
-number of replicas and any strategy.
+the chief fails. With ``--resume`` a training goes on from its last checkpoint: after replicas were started again
+in place (``restartPolicy: OnFailure``), and in another job, with any number of replicas and any strategy.
 
 Exit codes: 0 done; 3 bad input; 98 a server's port was taken, start again with others; 1 anything else.
 """
