@@ -95,6 +95,28 @@ fn pieces_that_are_too_small_are_told_from_sums_that_are() {
 }
 
 #[test]
+fn the_largest_piece_is_told_where_not_one_replica_fits() {
+    let nodes = (0..8).map(|index| machine(&format!("n{index}"), "r1", 1)).collect();
+    let pair = gang("pair", vec![role("worker", 1, &[("nvidia.com/gpu", 2)])]);
+    let plan = plan_for(&racks(nodes, vec![pair]));
+    let rejection = &plan.rejections["pair"];
+    assert_eq!(
+        rejection.message,
+        "needs 2 nvidia.com/gpu; enough is free in sum, but the largest piece is 1"
+    );
+    assert_eq!(numbers(rejection), [Some("nvidia.com/gpu"), Some("2"), Some("1"), Some("")]);
+}
+
+#[test]
+fn a_node_that_shrank_below_its_use_has_nothing_free_and_the_debt_is_named() {
+    let mut snapshot = racks(vec![machine("n1", "r1", 3)], vec![job("g", 1)]);
+    snapshot.running.push(pod("other", "n1", &[("nvidia.com/gpu", 4)]));
+    let plan = plan_for(&snapshot);
+    let rejection = &plan.rejections["g"];
+    assert_eq!(numbers(rejection), [Some("nvidia.com/gpu"), Some("1"), Some("0"), Some("")]);
+}
+
+#[test]
 fn a_limit_counts_up_the_tree_and_the_smallest_that_admits_is_offered() {
     let mut snapshot = racks(vec![machine("n1", "r1", 8)], vec![job("g", 4)]);
     snapshot.queues = vec![queue("top", None, &[("nvidia.com/gpu", 6)]), queue("low", Some("top"), &[])];

@@ -10,6 +10,8 @@ fn codes(found: &[Problem]) -> Vec<(&str, ProblemCode)> {
 }
 
 #[test]
+// One row a kind of problem.
+#[allow(clippy::too_many_lines)]
 fn each_kind_of_problem_has_its_path_and_code() {
     use ProblemCode::{
         BadQuantity, BadValue, Contradiction, Cycle, DuplicateName, MalformedJson, MissingField, OutOfRange,

@@ -5,7 +5,7 @@ use super::{Refused, written};
 use crate::constraint::quota::Excess;
 use crate::constraint::{Demand, capacity, node_affinity, quota, topology};
 use crate::document::{Rule, Stage};
-use crate::model::{Domain, Level, Model, QueueId, ResourceId};
+use crate::model::{Domain, Level, Model, QueueId, ResourceId, RoleId};
 use crate::state::Ledger;
 
 /// Where something is short.
@@ -108,7 +108,18 @@ fn of_split(model: &Model, demand: &Demand) -> Option<Reason> {
 fn of_capacity(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
     let model = ledger.model();
     let cluster = &model.topology.domains(Level::CLUSTER)[0];
-    let short = shortages(ledger, demand, cluster);
+    let mut short = shortages(ledger, demand, cluster);
+    // A node in debt of one resource has nothing free of any: name the one that is short even so.
+    let in_debt: Vec<ResourceId> = short
+        .iter()
+        .filter(|(resource, _, needs)| {
+            capacity::free_sum_with_debts(ledger, demand, cluster.nodes.clone(), *resource) < *needs
+        })
+        .map(|(resource, _, _)| *resource)
+        .collect();
+    if !in_debt.is_empty() {
+        short.retain(|(resource, _, _)| in_debt.contains(resource));
+    }
     let resource = capacity::scarcest(short.into_iter())?;
     let needs = demand.needs(model, resource);
     let has = capacity::free_sum(ledger, demand, cluster.nodes.clone(), resource);
@@ -178,7 +189,7 @@ fn of_topology(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
     Some(numbers(reason, resource, needs, has, Place::Domain(domain.clone())))
 }
 
-/// The sums suffice: what the best domain holds at once.
+/// The sums suffice: what the best domain holds at once, or where that is nothing, its largest piece.
 fn of_packing(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
     let (model, demand) = (ledger.model(), &refused.demand);
     let level = demand.required.unwrap_or(Level::CLUSTER);
@@ -189,29 +200,43 @@ fn of_packing(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
         return Reason::plain(Stage::Packing, Rule::PackingImpossible, message);
     };
     let needs = demand.needs(model, resource);
-    let has = demand
-        .roles()
-        .map(|role| {
-            let each = model.role(demand.gang, role).request.get(resource);
-            i128::from(each) * i128::from(fit.have[role.index()])
-        })
-        .sum();
+    let held = |role: RoleId| {
+        let each = model.role(demand.gang, role).request.get(resource);
+        i128::from(each) * i128::from(fit.have[role.index()])
+    };
+    let at_once = demand.roles().map(held).sum();
+    let piece =
+        (at_once == 0).then(|| largest_piece_below_one_replica(ledger, demand, fit, resource)).flatten();
+    let has = piece.unwrap_or(at_once);
     let asked = amount(model, resource, needs);
-    let placed = written(model, resource, has);
-    let message = if level == Level::CLUSTER {
-        format!(
-            "needs {asked}; enough is free in sum, but its pieces hold replicas with {placed} at once{end}"
-        )
+    let found = written(model, resource, has);
+    let place = if level == Level::CLUSTER {
+        String::new()
     } else {
-        let name = model.topology.name(level);
-        format!(
-            "needs {asked} in one {name}; the pieces free in the best {name}, {}, hold replicas with {placed} at \
-             once{end}",
-            fit.domain.name
-        )
+        format!(" in one {}", model.topology.name(level))
+    };
+    let of = if fit.domain.name.is_empty() { String::new() } else { format!(" of {}", fit.domain.name) };
+    let message = if piece.is_some() {
+        format!("needs {asked}{place}; enough is free in sum, but the largest piece{of} is {found}{end}")
+    } else {
+        format!("needs {asked}{place}; enough is free in sum, but the pieces{of} hold {found} at once{end}")
     };
     let reason = Reason::plain(Stage::Packing, Rule::PackingImpossible, message);
     numbers(reason, resource, needs, has, Place::Domain(fit.domain.clone()))
+}
+
+/// The largest piece of a resource, where no single replica that requests it finds enough.
+fn largest_piece_below_one_replica(
+    ledger: &Ledger<'_>,
+    demand: &Demand,
+    fit: &Fit,
+    resource: ResourceId,
+) -> Option<i128> {
+    let model = ledger.model();
+    let request = |role: &RoleId| model.role(demand.gang, *role).request.get(resource);
+    let role = demand.roles().filter(|role| request(role) > 0).min_by_key(request)?;
+    let piece = capacity::largest_piece(ledger, demand, role, fit.domain.nodes.clone(), resource);
+    (piece < i128::from(request(&role))).then_some(piece)
 }
 
 /// Resources of which a domain has too little in sum: what there is, what is needed.
