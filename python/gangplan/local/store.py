@@ -1,5 +1,7 @@
 """Gang records in one SQLite file, shared by all processes that use the same folder."""
 
+import fcntl
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -44,11 +46,7 @@ class LocalStore:
         """
         self._path = path
         self._leading: sqlite3.Connection | None = None
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"the folder of the store cannot be made: {error}") from error
-        with self._connection() as db:
+        with self._alone(), self._connection() as db:
             (found,) = db.execute("PRAGMA user_version").fetchone()
             if found > _FORMAT:
                 raise StoreError(
@@ -131,6 +129,21 @@ class LocalStore:
                 )
             with self._transaction() as db:
                 db.execute("INSERT OR REPLACE INTO cluster VALUES (0, ?)", (encode(cluster),))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep others from opening the store meanwhile: SQLite does not wait for them when it makes a new file."""
+        folder = self._path.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise StoreError(f"the folder of the store cannot be made: {error}") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
