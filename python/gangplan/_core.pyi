@@ -47,7 +47,10 @@ def schema(kind: _Kind) -> str:
     """Give the JSON schema of a kind of document, as text."""
 
 def roundtrip(kind: _Kind, document: bytes) -> bytes:
-    """Decode a document and encode it again: what the core understood of it, defaults written out."""
+    """Read a document and write it again: what the core understood of it, defaults written out.
+
+    The form must be right; what the document says is not judged.
+    """
 
 def rules() -> list[str]:
     """List the codes of all rules: those that refuse gangs, then those that judge plans only."""

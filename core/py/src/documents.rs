@@ -20,7 +20,7 @@ impl Kind {
         Self {
             problems: document::problems::<T>,
             schema: document::schema::<T>,
-            roundtrip: |bytes| document::decode::<T>(bytes).map(|value| document::encode(&value)),
+            roundtrip: |bytes| document::read::<T>(bytes).map(|value| document::encode(&value)),
         }
     }
 

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::schema::schema_of;
-use super::structure::{Fault, faults, repair};
+use super::structure::{faults, repair};
 use super::validate::{self, Findings};
 use super::{Plan, Snapshot, SolveOptions, scan::scan};
 use crate::error::{Error, Problem, ProblemCode, natural_order};
@@ -45,21 +45,24 @@ impl Document for Plan {
     }
 }
 
-/// Reads a document.
+/// Reads a document and judges it.
 ///
 /// # Errors
 /// [`Error::Invalid`] with all problems, ordered by path.
 pub fn decode<T: Document>(bytes: &[u8]) -> Result<T, Error> {
+    let document = read(bytes)?;
+    sound(&document)?;
+    Ok(document)
+}
+
+/// Reads a document that has the right form, whatever it says.
+///
+/// # Errors
+/// [`Error::Invalid`] with all problems, those of meaning too, ordered by path.
+pub fn read<T: Document>(bytes: &[u8]) -> Result<T, Error> {
     let schema = schema_of::<T>();
     let found = match (serde_json::from_slice::<T>(bytes), scan(bytes, &schema)) {
-        (Ok(document), Ok(scanned)) if scanned.is_empty() => {
-            let mut findings = Findings::default();
-            document.judge(&mut findings);
-            if findings.problems.is_empty() {
-                return Ok(document);
-            }
-            findings.problems
-        }
+        (Ok(document), Ok(scanned)) if scanned.is_empty() => return Ok(document),
         (Ok(_) | Err(_), Ok(scanned)) => search_problems::<T>(bytes, &schema, scanned),
         (_, Err(error)) => vec![malformed(&error)],
     };
@@ -117,11 +120,11 @@ fn search_problems<T: Document>(bytes: &[u8], schema: &Value, mut found: Vec<Pro
     if let Ok(document) = serde_json::from_value::<T>(value) {
         document.judge(&mut findings);
     }
-    // What was repaired is not judged, and a name that was repaired may be the one that others mean.
-    let names_are_whole = !faults.iter().any(Fault::touches_names);
+    // What was repaired is not judged, and a name that was lost may be the one that others mean.
     findings.problems.retain(|problem| {
         let repaired = faults.iter().any(|fault| lies_in(&problem.path, &fault.problem.path));
-        !repaired && (names_are_whole || problem.code != ProblemCode::UnknownName)
+        let lost = || faults.iter().any(|fault| fault.loses_name_in(referred_list(&problem.path)));
+        !repaired && (problem.code != ProblemCode::UnknownName || !lost())
     });
     found.extend(faults.into_iter().map(|fault| fault.problem));
     found.extend(findings.problems);
@@ -146,4 +149,14 @@ fn malformed(error: &serde_json::Error) -> Problem {
 
 fn lies_in(path: &str, outer: &str) -> bool {
     path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// The list in which the name that a field holds should stand.
+fn referred_list(path: &str) -> &'static str {
+    match path.rsplit_once('.').map_or("", |(_, field)| field) {
+        "node" => "nodes",
+        "queue" | "parent" => "queues",
+        "required" | "preferred" => "topology",
+        _ => "gangs",
+    }
 }

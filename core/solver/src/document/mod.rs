@@ -25,7 +25,7 @@ mod version;
 pub use affinity::{
     Expression, ExpressionOperator, NodeSelectorTerm, Toleration, TolerationEffect, TolerationOperator,
 };
-pub use decode::{Document, decode, encode, problems, schema};
+pub use decode::{Document, decode, encode, problems, read, schema};
 pub use gang::{Gang, Role, Traffic};
 pub use node::{Node, Taint, TaintEffect};
 pub use options::SolveOptions;
