@@ -3,7 +3,7 @@
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -91,7 +91,7 @@ def settings(*, environment: Mapping[str, str] | None = None, **flags: Any) -> S
     if problems:
         raise ConfigError("\n".join(problems))
     chosen = Settings(**values)
-    return Settings(**{**values, "home": chosen.home.expanduser().absolute()})
+    return replace(chosen, home=chosen.home.absolute())
 
 
 def _read(file: Path, *, required: bool) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _read(file: Path, *, required: bool) -> dict[str, Any]:
         if required:
             raise ConfigError(f"{PREFIX}CONFIG names {file}, which does not exist") from error
         return {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # a ValueError: no TOML, or not even UTF-8
         raise ConfigError(f"{file}: {error}") from error
 
 
@@ -114,12 +114,15 @@ def _parse(raw: Any, kind: type) -> Any:
         return words[word]
     if kind is float:
         try:
-            number = float(raw)
+            number = float("no" if isinstance(raw, bool) else raw)
         except (TypeError, ValueError):
             raise ValueError(f"must be a number of seconds, not {raw!r}") from None
         if not 0 < number < float("inf"):
             raise ValueError(f"must be more than 0 seconds, not {raw!r}")
         return number
-    if not str(raw):
-        raise ValueError("must not be empty")
-    return kind(raw)
+    if not isinstance(raw, str | os.PathLike) or not str(raw) or "\0" in str(raw):
+        raise ValueError(f"must be the path of a folder, not {raw!r}")
+    try:
+        return Path(raw).expanduser()
+    except RuntimeError as error:
+        raise ValueError(f"must be the path of a folder: {error}") from error

@@ -122,7 +122,7 @@ def run_gangs(
                         runtime.delete(name)
                     reason = "its record was removed" if record is None else record.reason
                     end(JobStatus(name=name, state="Canceled", reason=reason))
-                elif record.phase == "Reserved" and record.reservation and name not in started:
+                elif record.phase == "Reserved" and record.reservation:
                     start(record, record.reservation.placement)
                 elif record.phase == "Impossible":
                     end(JobStatus(name=name, state="Canceled", reason=record.reason))
