@@ -8,7 +8,9 @@ import gangplan as gp
 GPU = "nvidia.com/gpu"
 
 
-def node(name: str = "n1", *, gpus: int = 0, cpu: str = "16", rack: str | None = None, **more: Any) -> gp.Node:
+def node(
+    name: str = "n1", *, gpus: int = 0, cpu: str = "16", rack: str | None = None, **more: Any
+) -> gp.Node:
     """A ready node, in a rack if one is named."""
     labels = {} if rack is None else {"rack": rack}
     allocatable = {"cpu": cpu, "memory": "64Gi", "pods": "110"} | ({GPU: str(gpus)} if gpus else {})
@@ -42,14 +44,19 @@ def snapshot(*gangs: gp.Gang, nodes: tuple[gp.Node, ...] = (), **more: Any) -> g
     return gp.Snapshot(**{"nodes": nodes, "gangs": gangs, "topology": topology} | more)
 
 
-def tfjob(name: str = "mnist", roles: Mapping[str, Mapping[str, Any]] | None = None, **spec: Any) -> dict[str, Any]:
+def tfjob(
+    name: str = "mnist", roles: Mapping[str, Mapping[str, Any]] | None = None, **spec: Any
+) -> dict[str, Any]:
     """A TFJob manifest; each role may override its replicas, command, requests and other fields of its spec."""
     roles = roles or {"Worker": {}}
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "TFJob",
         "metadata": {"name": name},
-        "spec": {**spec, "tfReplicaSpecs": {kind: _replica_spec(dict(given)) for kind, given in roles.items()}},
+        "spec": {
+            **spec,
+            "tfReplicaSpecs": {kind: _replica_spec(dict(given)) for kind, given in roles.items()},
+        },
     }
 
 

@@ -5,9 +5,9 @@ it is unsound, and :class:`gangplan.errors.SolverError` on a bug. Long calls rel
 Ctrl-C with :class:`KeyboardInterrupt`.
 """
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
-_Kind = Literal["snapshot", "options", "plan"]
+_Kind: TypeAlias = Literal["snapshot", "options", "plan"]
 
 def solve(snapshot: bytes, options: bytes) -> bytes:
     """Decide which waiting gangs start now, and where; the same input gives the same bytes.

@@ -92,7 +92,9 @@ def yaml_to_json(text: str, source: str) -> bytes:
     except Exception as error:
         # Values that YAML's own rules take for a date or a number and then cannot read, and tags of other programs:
         # PyYAML raises whatever its constructors do.
-        raise InvalidInput([Problem("$", "MALFORMED_YAML", f"a value cannot be read: {error}")], source) from error
+        raise InvalidInput(
+            [Problem("$", "MALFORMED_YAML", f"a value cannot be read: {error}")], source
+        ) from error
 
 
 def _key_problems(node: yaml.Node, path: str, seen: set[int]) -> "list[Problem]":
@@ -109,7 +111,9 @@ def _key_problems(node: yaml.Node, path: str, seen: set[int]) -> "list[Problem]"
         for key, item in node.value:
             name = str(key.value)
             line = key.start_mark.line + 1
-            if key.tag != "tag:yaml.org,2002:str":
+            if key.tag == "tag:yaml.org,2002:merge":
+                pass  # `<<: *anchor`: its keys are meant to be overridden
+            elif key.tag != "tag:yaml.org,2002:str":
                 message = f"line {line}: the key {name} must be a string; put it in quotes"
                 found.append(Problem(path, "WRONG_TYPE", message))
             elif name in names:

@@ -110,4 +110,3 @@ def _grandparent() -> int:
 
 def _terminate(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
-

@@ -169,7 +169,8 @@ def _evaluation(found: dict[str, Any]) -> Section | None:
                 svg=figures.confusion(matrix, names), caption="What was seen as what: rows are the truth."
             ),
             Figure(
-                svg=figures.roc(_curve(found["roc"])), caption="Right against wrong alarms, all classes together."
+                svg=figures.roc(_curve(found["roc"])),
+                caption="Right against wrong alarms, all classes together.",
             ),
         ),
     )
