@@ -102,10 +102,18 @@ def problems_of(manifest: Mapping[str, Any]) -> list[Problem]:
         return [Problem("$", "BAD_VALUE", f"must be {TFJOB_API} {TFJOB_KIND}, not {found}")]
     misshapen: list[Problem] = []
     sound = _sound(manifest, _TFJOB, "$", misshapen)
-    # A rule that misses something which is there but misshapen would say the same thing again.
-    told = tuple(problem.path for problem in misshapen)
-    broken = [problem for problem in _rules(sound) if not any(path.startswith(problem.path) for path in told)]
+    broken = [problem for problem in _rules(sound) if not any(_repeats(problem, told) for told in misshapen)]
     return sorted({*misshapen, *broken})
+
+
+def _repeats(problem: Problem, told: Problem) -> bool:
+    """Whether a broken rule only follows from something that was left out because of its shape."""
+    missing = problem.code == "MISSING_FIELD" and _within(told.path, problem.path)
+    return missing or _within(problem.path, told.path)
+
+
+def _within(path: str, outer: str) -> bool:
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
 def below(path: str, key: str) -> str:
