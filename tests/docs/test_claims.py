@@ -48,10 +48,14 @@ def test_make_has_the_two_commands_of_the_readme():
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_example_says_how_to_try_it_and_works(path, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    tried = re.findall(r"gangplan [^;\n]+", path.read_text().split("\n\n")[0])
+    tried = [
+        command.strip()
+        for line in re.findall(r"^# Try: (.*)$", path.read_text(), re.MULTILINE)
+        for command in line.split(";")
+    ]
     assert tried, "an example begins with a comment that says how to try it"
     for command in tried:
-        done = gangplan(tmp_path / "home", *shlex.split(command.rstrip("."))[1:])
+        done = gangplan(tmp_path / "home", *shlex.split(command)[1:])
         assert done.returncode == 0, done.stderr
 
 

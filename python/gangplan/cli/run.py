@@ -23,6 +23,9 @@ def run(
         typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A pipeline parameter."),
     ] = None,
     data: Annotated[str | None, typer.Option("--data", help="Short for -p data_source=…")] = None,
+    tfjob: Annotated[
+        Path | None, typer.Option("--tfjob", help="A TFJob manifest to run; short for -p tfjob_yaml=…")
+    ] = None,
     cluster: Annotated[
         Path | None, typer.Option("--cluster", help="Virtual nodes, topology, queues as a snapshot file.")
     ] = None,
@@ -41,6 +44,7 @@ def run(
     Example: gangplan run --local -p role_worker_count=3 -p train_epochs=5
     """
     from gangplan import pipeline as pipelines
+    from gangplan.kube.tfjob import read as read_tfjob
     from gangplan.local.cluster import read_cluster
 
     package = Path(pipeline) if pipeline.endswith((".yaml", ".yml")) else pipelines.packaged(pipeline)
@@ -52,6 +56,9 @@ def run(
     given = _pairs(parameter or [])
     if data is not None:
         given["data_source"] = str(Path(data).absolute()) if Path(data).exists() else data
+    if tfjob is not None:
+        given["tfjob_yaml"] = tfjob.read_text(encoding="utf-8")
+        given.setdefault("job_name", read_tfjob(given["tfjob_yaml"], str(tfjob))["metadata"]["name"])
     arguments = pipelines.read_arguments(package, given)
     chosen = settings(home=home)
     nodes = read_cluster(cluster) if cluster is not None else None
