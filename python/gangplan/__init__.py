@@ -112,9 +112,12 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        value: Any = version("gangplan")
+        try:
+            value: Any = version("gangplan")
+        except PackageNotFoundError:  # a source tree that is not installed; the solver has the same version
+            value = import_module("gangplan.solver").core_version()
     elif name in _HOME:
         value = getattr(import_module(f"gangplan.{_HOME[name]}"), name)
     else:

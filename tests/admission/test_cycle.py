@@ -430,7 +430,7 @@ def test_a_cycle_whose_records_changed_says_look_again(lifetimes):
     assert phases(others) == {"g1": "Finished"}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_records_move_along_the_transitions_only(data):
     record = asked(gang())

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from admission.memory import Cluster, Crash, Door, Shelf, use
 from builders import node
-from hypothesis import HealthCheck, event, settings
+from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -271,6 +271,4 @@ class Countdown:
 
 
 TestLaws = Admission.TestCase
-TestLaws.settings = settings(
-    max_examples=150, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+TestLaws.settings = settings(max_examples=150, stateful_step_count=50)

@@ -34,7 +34,7 @@ def exact(text: str) -> Decimal:
         return official(text)
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2000)
 @given(text=texts, resource=st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]), up=st.booleans())
 def test_a_quantity_is_what_the_client_says_rounded_to_whole_units(text, resource, up):
     value = exact(text) * (1000 if resource == "cpu" else 1)
@@ -46,7 +46,7 @@ def test_a_quantity_is_what_the_client_says_rounded_to_whole_units(text, resourc
         assert parse_quantity(resource, text, round_up=up) == wanted
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2000)
 @given(text=st.text("01.+-eEkKMGTPinum_ ", max_size=8) | st.text(max_size=4))
 def test_we_take_no_text_that_the_client_refuses_and_refuse_none_that_it_rightly_takes(text):
     try:
@@ -62,7 +62,7 @@ def test_we_take_no_text_that_the_client_refuses_and_refuse_none_that_it_rightly
     assert ours == math.ceil(value)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     amount=st.integers(0, LARGEST),
     resource=st.sampled_from(["cpu", "memory", "pods", "hugepages-2Mi", "x.y/z"]),

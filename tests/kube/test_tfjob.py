@@ -404,7 +404,7 @@ _JUNK = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(data=st.data())
 def test_any_damage_to_a_manifest_is_an_answer_not_a_crash(data):
     manifest = _WHOLE
@@ -434,7 +434,7 @@ def test_any_damage_to_a_manifest_is_an_answer_not_a_crash(data):
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
 def test_any_text_is_an_answer_not_a_crash(text):
     with pytest.raises(gp.InvalidInput):
@@ -457,7 +457,7 @@ wishes = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     counts=st.fixed_dictionaries({"worker": sizes, "ps": sizes, "evaluator": sizes}),
     chief=st.booleans(),

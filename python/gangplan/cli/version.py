@@ -31,10 +31,11 @@ def show(
 
     Example: gangplan version -o json
     """
+    from gangplan import __version__
     from gangplan.solver import core_version
 
     found: dict[str, str | None] = {
-        "gangplan": version("gangplan"),
+        "gangplan": __version__,
         "solver": core_version(),
         "python": platform.python_version(),
     }
