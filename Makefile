@@ -26,8 +26,9 @@ demo: dev ## Run the training pipeline and both demos on this machine; ends with
 	@$(BIN)/gangplan demo all
 
 .PHONY: test
-test: dev ## Run every test, and name the suites that were left out (REQUIRE_ALL=1: leave none out)
-	@$(MAKE) --no-print-directory lint test-rust test-py test-kube-newest
+test: ## Run every test, and name the suites that were left out (REQUIRE_ALL=1: leave none out)
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target .make/packages test-rust
+	@$(MAKE) --no-print-directory lint test-py test-kube-newest
 	@echo "suites left out: none"
 
 # ---- set-up
@@ -85,7 +86,7 @@ fmt: dev ## Format all code
 	@cargo fmt --all
 
 .PHONY: test-rust
-test-rust: ## Run the solver's tests
+test-rust: | .make/needs ## Run the solver's tests
 	@cargo test --quiet --locked --workspace
 
 .PHONY: test-py

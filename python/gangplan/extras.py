@@ -2,11 +2,33 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Literal
 
 from gangplan.errors import ConfigError
 
 Extra = Literal["train", "pipelines", "kube", "report"]
+
+
+_MODULES: dict[Extra, tuple[str, ...]] = {
+    "train": ("tensorflow", "keras"),
+    "pipelines": ("kfp",),
+    "kube": ("kubernetes",),
+    "report": ("jinja2", "matplotlib"),
+}
+"""What an extra cannot do anything without; single functions may need more of it."""
+
+
+def require(extra: Extra) -> None:
+    """See that the packages of an extra are there, without importing them.
+
+    Raises:
+        ConfigError: One is not installed.
+    """
+    with needed(extra):
+        for name in _MODULES[extra]:
+            if find_spec(name) is None:
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 @contextmanager

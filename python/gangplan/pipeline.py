@@ -17,7 +17,8 @@ from typing import Any, TextIO, cast
 
 import yaml
 
-from gangplan.errors import ConfigError, InvalidInput, Problem
+from gangplan.errors import InvalidInput, Problem
+from gangplan.extras import needed
 
 _TYPES = {
     "NUMBER_INTEGER": int,
@@ -72,7 +73,8 @@ def compile_pipeline(function: Any, path: Path) -> None:
         function: A function that ``kfp.dsl.pipeline`` decorated.
         path: The file to write.
     """
-    from kfp import compiler  # noqa: PLC0415 - an extra, and a second to import
+    with needed("pipelines"):
+        from kfp import compiler  # noqa: PLC0415 - takes a second to import
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -170,12 +172,9 @@ def run_local(
         ConfigError: kfp is not installed.
         KeyboardInterrupt: Ctrl-C; a step may still run, the caller ends it.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from kfp import components, local  # noqa: PLC0415 - an extra, and a second to import
-    except ImportError as error:
-        raise ConfigError("running a pipeline needs kfp: pip install 'gangplan[pipelines]'") from error
+    with needed("pipelines"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from kfp import components, local  # noqa: PLC0415 - takes a second to import
 
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)

@@ -39,7 +39,7 @@ def exact(text: str) -> Decimal:
 def test_a_quantity_is_what_the_client_says_rounded_to_whole_units(text, resource, up):
     value = exact(text) * (1000 if resource == "cpu" else 1)
     wanted = math.ceil(value) if up else math.floor(value)
-    if abs(wanted) > LARGEST:
+    if not -LARGEST - 1 <= wanted <= LARGEST:
         with pytest.raises(InvalidQuantity, match="out of range"):
             parse_quantity(resource, text, round_up=up)
     else:

@@ -94,4 +94,5 @@ def test_an_artifact_that_no_step_wrote_is_no_surprise(tmp_path):
     status, result, _ = train(tmp_path / "h", "-p", "tfjob_yaml=" + job(Worker=python("pass")))
     assert status == 0
     assert result["accuracy"] is None
+    assert result["model"] is None
     assert Path(result["report"]).is_file()

@@ -7,13 +7,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from xml.etree import ElementTree as ET
 
-import matplotlib.style
-from matplotlib import colors
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-
+from gangplan.extras import needed
 from gangplan.report.wording import one_line, printable
+
+with needed("report"):
+    import matplotlib.style
+    from matplotlib import colors
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """The palette of Okabe and Ito, which people with any kind of colour vision can tell apart; black is kept for text."""

@@ -4,14 +4,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-
+from gangplan.extras import needed
 from gangplan.report.canvas import COLORS, INK, LINE, OTHER, PAPER, draw, short
 from gangplan.report.occupancy import Occupancy
 from gangplan.report.wording import count, natural
 from gangplan.snapshot import Snapshot
 from gangplan.solver import format_quantity
+
+with needed("report"):
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 _MAX_BARS = 40
 _Domain = tuple[str, ...]

@@ -7,14 +7,16 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-
+from gangplan.extras import needed
 from gangplan.record import GangRecord, Phase
 from gangplan.report.canvas import COLORS, INK, LINE, OTHER, PAPER, SOFT, draw, ink_on, short
 from gangplan.report.placement_map import placement_map
 from gangplan.report.wording import count
+
+with needed("report"):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 __all__ = ["confusion", "curves", "placement_map", "roc", "timeline"]
 

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
+from gangplan.extras import needed
 from gangplan.report import markdown
 from gangplan.report.explanation import Explanation
 from gangplan.report.wording import printable
+
+with needed("report"):
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

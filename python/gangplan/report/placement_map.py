@@ -2,16 +2,18 @@
 
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-
+from gangplan.extras import needed
 from gangplan.report.canvas import INK, LINE, OTHER, PAPER, SOFT, draw, ink_on, short, squeezed
 from gangplan.report.domain_bars import domain_bars
 from gangplan.report.map_layout import GAP, HEAD, LEGEND_ROW, MARGIN, ROW, WAITING, Frame, Layout, Span
 from gangplan.report.occupancy import Placements, Tenant, occupancy
 from gangplan.report.wording import count, natural
 from gangplan.snapshot import Node, Snapshot
+
+with needed("report"):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 
 _MAX_NODES = 48
 """Nodes that are drawn one by one; above that a page shows no more than a pattern."""

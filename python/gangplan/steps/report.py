@@ -83,7 +83,6 @@ def report(
     run.folder.mkdir(parents=True, exist_ok=True)
     write_atomic(run.report, html)
     write_atomic(run.page, encode(whole))
-    succeeded = outcome == SUCCEEDED
     result = RunResult(
         run_id=run_id,
         gang=run.name,
@@ -91,13 +90,18 @@ def report(
         reason=reason,
         accuracy=found.get("accuracy"),
         replicas=tuple(to_builtins(replica) for replica in ended.replicas),
-        model=str(run.trained / "model") if succeeded else None,
-        events=str(run.trained / "events") if succeeded else None,
+        model=_existing(run.trained / "model", outcome),
+        events=_existing(run.trained / "events", outcome),
         report=str(run.report),
         plan=to_builtins(decided),
     )
     write_atomic(run.summary, encode(result, indent=2))
     log.info("report: %s", run.report)
+
+
+def _existing(path: Path, outcome: str) -> str | None:
+    """What a succeeded job left; a job of the user's own need not leave a model."""
+    return str(path) if outcome == SUCCEEDED and path.exists() else None
 
 
 def sections_of_run(result: RunResult, chosen: Settings) -> tuple[Section, ...]:

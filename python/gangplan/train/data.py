@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from gangplan.errors import InvalidInput, Problem, StoreError
+from gangplan.extras import needed
 from gangplan.train.idx import IMAGES_MAGIC, LABELS_MAGIC, read_idx
 
 DIGITS = "digits"
@@ -114,7 +115,8 @@ def save_npz(data: ImageData, path: Path) -> None:
 
 
 def _digits(split: str | None, seed: int) -> ImageData:
-    from sklearn.datasets import load_digits  # noqa: PLC0415 - takes a second to import
+    with needed("train"):
+        from sklearn.datasets import load_digits  # noqa: PLC0415 - takes a second to import
 
     bundle = load_digits()
     images = bundle.images.astype(np.uint8)[..., np.newaxis]
