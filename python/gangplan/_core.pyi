@@ -7,6 +7,19 @@ Ctrl-C with :class:`KeyboardInterrupt`.
 
 from typing import Literal, TypeAlias
 
+__all__ = [
+    "check",
+    "format_quantity",
+    "parse_quantity",
+    "roundtrip",
+    "rules",
+    "schema",
+    "solve",
+    "traffic",
+    "validate",
+    "version",
+]
+
 _Kind: TypeAlias = Literal["snapshot", "options", "plan"]
 
 def solve(snapshot: bytes, options: bytes) -> bytes:

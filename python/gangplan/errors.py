@@ -83,7 +83,7 @@ class InvalidInput(GangplanError, ValueError):
         super().__init__("\n  ".join([head, *map(str, self.problems)]))
 
     def __reduce__(self) -> "tuple[object, ...]":
-        return type(self), (self.problems, self.source)
+        return type(self), (self.problems, self.source), self.__dict__
 
 
 class InvalidQuantity(InvalidInput):
@@ -104,7 +104,7 @@ class CheckFailed(GangplanError):
         super().__init__("\n  ".join([head, *map(str, self.violations)]))
 
     def __reduce__(self) -> "tuple[object, ...]":
-        return type(self), (self.violations,)
+        return type(self), (self.violations,), self.__dict__
 
 
 class SolverError(GangplanError):

@@ -23,7 +23,7 @@ def gang_name(job_name: str, run_id: str) -> str:
     """Name the gang of a run: readable, a DNS label, the same in every step and in every attempt of the run.
 
     >>> gang_name("MNIST classifier", "a-run")
-    'mnist-classifier-91ac7ffd'
+    'mnist-classifier-484d9350'
     """
     slug = re.sub(r"[^a-z0-9]+", "-", job_name.lower()).strip("-")[:_SLUG_LIMIT].strip("-")
     if not slug or not slug[0].isalpha():
