@@ -115,7 +115,7 @@ def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, lifet
     """
     before = {record.name: record for record in sorted(records, key=lambda record: record.name)}
     after = dict(before)
-    snapshot, plan, unsound = _solve(cluster, tuple(before.values()))
+    snapshot, plan, unsound = decide(cluster, tuple(before.values()))
     for name in sorted(plan.placements.keys() & before.keys()):
         record = after[name]
         if record.phase == "Impossible":
@@ -150,8 +150,12 @@ def _waits(
     return replace(record, reason=reason)
 
 
-def _solve(cluster: Snapshot, records: Sequence[GangRecord]) -> tuple[Snapshot, Plan, dict[str, str]]:
+def decide(cluster: Snapshot, records: Sequence[GangRecord]) -> tuple[Snapshot, Plan, dict[str, str]]:
     """Solve for all gangs together; one that names what this cluster does not have does not stop the others.
+
+    Args:
+        cluster: Nodes, queues and what runs without a record.
+        records: All records.
 
     Returns:
         The snapshot without such gangs, the plan for it, and such gangs with what is wrong with them.

@@ -1,5 +1,6 @@
 """One cycle decides for all gangs: who is admitted, who waits and why, what expires, what is forgotten."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,11 +8,14 @@ from admission.memory import Cluster, Crash, Door, Shelf, use
 from builders import gang, node, role
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import gangplan as gp
 from gangplan import admission
 from gangplan.admission import Lifetimes, combine, cycle, run_cycle, settle
+from gangplan.cli.main import app
 from gangplan.errors import Conflict
+from gangplan.local.store import LocalStore
 from gangplan.record import HOLDING, TRANSITIONS, GangRecord, Owner, Reservation, enter, new
 
 DEAD, ALIVE = Owner(pid=2, started=1), Owner(pid=3, started=1)
@@ -199,6 +203,19 @@ def test_one_gang_that_the_cluster_cannot_consider_stops_no_other(unsound, doors
     assert bad.reason
     assert bad.rejection is None
     assert run_cycle(store, FOUR_GPUS, now=2.0, lifetimes=lifetimes).writes == ()
+
+
+def test_explain_tells_of_all_that_wait_also_of_one_that_cannot_be_considered(tmp_path):
+    store = LocalStore(tmp_path / "store.sqlite")
+    store.set_cluster(gp.Snapshot(nodes=(node(),)))
+    for wanted in (gang("bad", queue="nowhere"), gang("large", role(cpu="99"))):
+        store.create(asked(wanted))
+    for name, words in (("bad", "nowhere"), ("large", "99 cpu"), ("", "nowhere")):
+        done = CliRunner().invoke(app, ["explain", *filter(None, [name]), "--home", str(tmp_path)])
+        assert done.exit_code == 0, done.output
+        assert words in done.stdout
+    done = CliRunner().invoke(app, ["explain", "-o", "json", "--home", str(tmp_path)])
+    assert sorted(json.loads(done.stdout)) == ["bad", "large"]
 
 
 def test_a_refusal_is_forgotten_once_something_else_is_wrong(doors, lifetimes):

@@ -30,36 +30,35 @@ def explain(
     """
     from gangplan.report.explanation import explain as words
 
-    snapshot, plan = _from_file(file) if file is not None else _from_store(home)
-    names = (
-        [gang]
-        if gang is not None
-        else sorted(plan.rejections, key=lambda name: plan.rejections[name].position)
-    )
-    told = [words(name, snapshot, plan) for name in names]
+    snapshot, plan, unsound = _from_file(file) if file is not None else _from_store(home)
+    waiting = sorted(plan.rejections, key=lambda name: plan.rejections[name].position)
+    names = [gang] if gang is not None else [*waiting, *sorted(unsound)]
+    told = {name: words(name, snapshot, plan) for name in names if name not in unsound}
     if output is not render.Format.TABLE:
-        data = {name: plan.rejections.get(name) or {"placement": plan.placements.get(name)} for name in names}
-        render.emit(data, output)
-    elif told:
-        render.say("\n\n".join(item.as_text() for item in told))
+        placed = {name: {"placement": plan.placements.get(name)} for name in told}
+        wrong = {name: {"problem": unsound[name]} for name in names if name in unsound}
+        render.emit(
+            {**placed, **wrong, **{name: plan.rejections[name] for name in waiting if name in told}}, output
+        )
+    elif names:
+        texts = [told[name].as_text() if name in told else f"{name} waits: {unsound[name]}" for name in names]
+        render.say("\n\n".join(texts))
     else:
         render.say("no gang waits")
 
 
-def _from_file(file: str) -> tuple[Snapshot, Plan]:
+def _from_file(file: str) -> tuple[Snapshot, Plan, dict[str, str]]:
     from gangplan.solver import solve
 
     snapshot = read_snapshot(file)
-    return snapshot, solve(snapshot)
+    return snapshot, solve(snapshot), {}
 
 
-def _from_store(home: Home) -> tuple[Snapshot, Plan]:
-    """The local cluster as it stands; deciding anew writes nothing."""
-    from gangplan.admission import combine
+def _from_store(home: Home) -> tuple[Snapshot, Plan, dict[str, str]]:
+    """The local cluster as it stands, and gangs that it cannot consider; deciding anew writes nothing."""
+    from gangplan.admission import decide
     from gangplan.cli.gang import open_store
     from gangplan.local.cluster import LocalCluster
-    from gangplan.solver import solve
 
     store = open_store(home)
-    snapshot = combine(LocalCluster(store).snapshot(), store.records())
-    return snapshot, solve(snapshot)
+    return decide(LocalCluster(store).snapshot(), store.records())

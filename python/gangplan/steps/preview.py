@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from gangplan import admission, solver
+from gangplan import admission
 from gangplan.config import Settings
 from gangplan.kube.tfjob import gang
 from gangplan.local.cluster import divide_machine
@@ -42,6 +42,6 @@ def preview(
     nodes = cluster or (store.cluster() if store else None) or divide_machine()
     check_names(wanted, nodes)
     records = store.records() if store else ()
-    snapshot = admission.combine(nodes, [*records, new(wanted, uid=run_id, run_id=run_id, now=now)])
-    plan = solver.solve(snapshot)
+    record = new(wanted, uid=run_id, run_id=run_id, now=now)
+    snapshot, plan, _ = admission.decide(nodes, [*records, record])
     return explain(name, snapshot, plan), plan
