@@ -176,6 +176,12 @@ def test_what_is_left_out_or_null_has_kubernetes_defaults():
     assert described.replicas[0].restart == "Never"
 
 
+def test_a_backoff_limit_of_none_at_all_is_kept():
+    """0 is a limit, not a limit that was left out."""
+    manifest = read(write(tfjob(runPolicy={"backoffLimit": 0})))
+    assert job(manifest, run_id="r", placement={"worker": ("n1",)}, env={}).backoff_limit == 0
+
+
 def test_the_queue_is_the_annotations_else_the_scheduling_policys():
     policy = {"runPolicy": {"schedulingPolicy": {"queue": "policy"}}}
     manifest = tfjob(**policy)
