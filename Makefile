@@ -87,7 +87,7 @@ fmt: dev ## Format all code
 
 .PHONY: test-rust
 test-rust: | .make/needs ## Run the solver's tests
-	@cargo test --quiet --locked --workspace
+	@env -u MAKEFLAGS -u MFLAGS cargo test --quiet --locked --workspace
 
 .PHONY: test-py
 test-py: dev ## Run the Python tests (PYTEST_ARGS=… narrows them)
