@@ -54,7 +54,7 @@ def test_ctrl_c_ends_everything_within_ten_seconds(home, tmp_path, point):
     _interrupted(home, tmp_path, point, signal.SIGINT, group=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_the_command_alone_ends_everything_too(home, tmp_path, number):
     """As `kill` or a supervisor sends it: the steps do not hear it themselves."""
     _interrupted(home, tmp_path, "worker-1 on", number, group=False)

@@ -23,6 +23,9 @@ from gangplan.steps.process import NOTES, RUNNER
 from gangplan.steps.release import release
 from gangplan.steps.result import RunResult
 
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, the request to end, the end of the terminal."""
+
 PATIENCE_S = 4.0
 """Seconds that steps have to end by themselves after Ctrl-C; then they are killed."""
 
@@ -68,7 +71,7 @@ def run_pipeline(
         StoreError: The folder cannot be written; nothing was started.
     """
     prepare_home(chosen, cluster)
-    with tempfile.TemporaryDirectory(prefix="gangplan-run-") as notes, _sigterm_interrupts():
+    with tempfile.TemporaryDirectory(prefix="gangplan-run-") as notes, _signals_interrupt():
         environment = {
             "GANGPLAN_HOME": str(chosen.home),
             "GANGPLAN_FORKSERVER": str(chosen.forkserver).lower(),
@@ -145,8 +148,8 @@ def _note(notes: Path, name: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end the run as Ctrl-C does."""
+def _signals_interrupt() -> Iterator[None]:
+    """Let SIGTERM, and the end of the terminal, end the run as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -154,11 +157,12 @@ def _sigterm_interrupts() -> Iterator[None]:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -167,7 +171,7 @@ def _uninterrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    kept = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    kept = {number: signal.signal(number, signal.SIG_IGN) for number in ENDINGS}
     try:
         yield
     finally:
