@@ -49,13 +49,9 @@ def test_replicas_know_their_peers_and_themselves(runtime, job, replica):
     runtime.wait("mnist")
     env = json.loads(next(runtime.logs("mnist", "master-0")))
     config = json.loads(env["TF_CONFIG"])
-    assert {role: len(hosts) for role, hosts in config["cluster"].items()} == {
-        "chief": 1,
-        "worker": 1,
-        "evaluator": 1,
-    }
+    assert {role: len(hosts) for role, hosts in config["cluster"].items()} == {"chief": 1, "worker": 1}
     assert config["task"] == {"type": "chief", "index": 0}
-    assert len({host for hosts in config["cluster"].values() for host in hosts}) == 3
+    assert len({host for hosts in config["cluster"].values() for host in hosts}) == 2
     assert all(host.startswith("127.0.0.1:") for hosts in config["cluster"].values() for host in hosts)
     assert (env["GANGPLAN_RUN_ID"], env["GANGPLAN_GANG"], env["GANGPLAN_REPLICA"]) == (
         work.run_id,
@@ -63,6 +59,34 @@ def test_replicas_know_their_peers_and_themselves(runtime, job, replica):
         "master-0",
     )
     assert (env["TF_CPP_MIN_LOG_LEVEL"], env["CUDA_VISIBLE_DEVICES"]) == ("3", "")
+
+
+@pytest.mark.parametrize(
+    ("tasks", "sizes"),
+    [
+        (
+            {"master-0": ("chief", 0), "worker-0": ("worker", 0), "evaluator-0": ("evaluator", 0)},
+            {"chief": 1, "worker": 1},
+        ),
+        (
+            {"ps-0": ("ps", 0), "worker-0": ("chief", 0), "worker-1": ("worker", 0)},
+            {"chief": 1, "ps": 1, "worker": 1},
+        ),
+    ],
+)
+def test_each_replica_gets_a_tf_config_that_tensorflow_2_can_use(
+    runtime, job, replica, eventually, tasks, sizes
+):
+    """Also a trainer that is not ours, and knows nothing of what the operator writes."""
+    show = "import os, time; print(os.environ['TF_CONFIG'], flush=True); time.sleep(600)"
+    runtime.submit(job(*(replica(name, show) for name in tasks)))
+    eventually(lambda: all(list(runtime.logs("mnist", name)) for name in tasks))
+    configs = {name: json.loads(next(runtime.logs("mnist", name))) for name in tasks}
+    runtime.delete("mnist")
+    assert {name: (each["task"]["type"], each["task"]["index"]) for name, each in configs.items()} == tasks
+    clusters = [each["cluster"] for each in configs.values()]
+    assert {role: len(hosts) for role, hosts in clusters[0].items()} == sizes
+    assert all(cluster == clusters[0] for cluster in clusters)
 
 
 def test_a_lone_replica_gets_no_tf_config(runtime, job, replica, monkeypatch):

@@ -12,7 +12,7 @@ from typing import Final
 from gangplan.errors import InvalidInput, Problem
 from gangplan.local.process import GANG, REPLICA, RUN_ID, Start, replica_env
 from gangplan.runtime import Job, ReplicaSpec
-from gangplan.tf_config import CHIEF, MASTER, ROLES, operator_config, with_addresses
+from gangplan.tf_config import CHIEF, MASTER, ROLES, operator_config, rewrite, with_addresses
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _POLICIES = ("Never", "OnFailure", "Always", "ExitCode")
@@ -128,17 +128,17 @@ class Peers:
     def tf_config(self, spec: ReplicaSpec) -> str | None:
         """Give the TF_CONFIG of a replica; None where the operator sets none.
 
-        It is what training-operator writes, but for the addresses and for ``master``, which is ``chief``: the
-        manifests that we write say Chief. What else TensorFlow 2 cannot use is left to the trainer, as on the
-        cluster.
+        It is what training-operator writes, but for the addresses, and made usable for TensorFlow 2 by
+        :func:`gangplan.tf_config.rewrite`: a trainer of the user's own may know nothing of that. To ours, which
+        rewrites it again, that makes no difference.
         """
         by_role: dict[str, dict[int, str]] = {}
         for each, port in zip(self.job.replicas, self.ports, strict=True):
-            by_role.setdefault(_cluster_role(each), {})[each.index] = f"{_LOOPBACK}:{port}"
+            by_role.setdefault(each.role, {})[each.index] = f"{_LOOPBACK}:{port}"
         addresses = {role: [hosts[index] for index in sorted(hosts)] for role, hosts in by_role.items()}
         counts = {role: len(hosts) for role, hosts in addresses.items()}
-        config = operator_config(self.job.name, _NAMESPACE, counts, _cluster_role(spec), spec.index)
-        return None if config is None else with_addresses(config, addresses).to_json()
+        config = operator_config(self.job.name, _NAMESPACE, counts, spec.role, spec.index)
+        return None if config is None else rewrite(with_addresses(config, addresses)).to_json()
 
     def process(
         self, spec: ReplicaSpec, *, key: str, log: Path, append: bool, inherited: Mapping[str, str]
@@ -171,7 +171,3 @@ class Peers:
             folder=str(Path.cwd()),
             title=f"gp:{spec.name}",
         )
-
-
-def _cluster_role(spec: ReplicaSpec) -> str:
-    return CHIEF if spec.role == MASTER else spec.role
