@@ -1,7 +1,9 @@
 """Real trainings: TensorFlow processes that find each other through TF_CONFIG."""
 
 import json
+import math
 import os
+import re
 import signal
 import socket
 from itertools import pairwise
@@ -224,7 +226,10 @@ def test_a_taken_port_is_told_by_its_exit_code_and_other_ports_are_tried(train):
     [
         (("--data", "nowhere"), "nowhere: does not exist"),
         (("--data", "digits", "--batch", "0"), "--batch: must be at least 1"),
-        (("--data", "digits", "--learning-rate", "nan"), "--learning-rate: must be above 0"),
+        (("--data", "digits", "--learning-rate", "nan"), "--learning-rate: must be above 0 and finite"),
+        (("--data", "digits", "--learning-rate", "inf"), "--learning-rate: must be above 0 and finite"),
+        (("--data", "digits", "--learning-rate", "0"), "--learning-rate: must be above 0 and finite"),
+        (("--data", "digits", "--learning-rate", "-1"), "--learning-rate: must be above 0 and finite"),
         (("--data", "digits", "--strategy", "ps"), "--strategy: ps needs parameter servers"),
         (("--data", "digits", "--split", "9/9999"), "cannot be split"),
     ],
@@ -233,6 +238,31 @@ def test_bad_input_is_told_in_a_line(train, words, message):
     status = train("worker", *words).wait()
     assert status.replicas[0].exit_code == 3
     assert message in status.reason
+
+
+@pytest.mark.parametrize("roles", ["worker", "2*worker", "chief ps worker"])
+def test_a_training_that_diverges_ends_and_says_so(train, roles):
+    """It leaves no model, no result and no checkpoint that a later start would go on from."""
+    training = train(roles, "--data", "digits", "--steps", "40", "--log-every", "4", "--learning-rate", "1e30")
+    status = training.wait()
+    assert status.state == "Failed"
+    (failed,) = (each for each in status.replicas if each.name == status.replica)
+    assert failed.exit_code == 1
+    assert re.fullmatch(
+        r"training diverged: loss is (nan|inf) at step \d+; lower --learning-rate", failed.last_lines[-1]
+    )
+    assert {path.name for path in training.out.iterdir()} <= {"history.json", "events", "checkpoints"}
+    assert all(math.isfinite(value) for point in training.read("history.json") for value in point.values())
+    assert not list(training.out.glob("checkpoints/*.index"))
+
+
+def test_the_last_step_may_be_the_one_that_diverges(train):
+    """The loss of a step is that of the weights before it."""
+    training = train("worker", "--data", "digits", "--steps", "1", "--learning-rate", "1e30")
+    status = training.wait()
+    assert status.replicas[0].exit_code == 1
+    assert "training diverged: loss is " in status.reason
+    assert not (training.out / "result.json").exists()
 
 
 def test_a_broken_tf_config_is_told(train):

@@ -33,7 +33,7 @@ from gangplan.errors import GangplanError, InvalidInput, Problem
 from gangplan.train import checkpoint, progress
 from gangplan.train.data import ImageData, load
 from gangplan.train.evaluator import follow, judge
-from gangplan.train.loop import Settings, make_loop, make_optimizer
+from gangplan.train.loop import Settings, check_finite, make_loop, make_optimizer
 from gangplan.train.network import build, export
 from gangplan.train.strategy import CHOICES, Seat, make_strategy, serve, take_seat
 from gangplan.train.words import say
@@ -87,7 +87,7 @@ def _check(options: argparse.Namespace) -> None:
                 Problem(f"--{name.replace('_', '-')}", "OUT_OF_RANGE", f"must be at least 1, found {value}")
             )
     if not 0 < options.learning_rate < float("inf"):
-        message = f"must be above 0, found {options.learning_rate}"
+        message = f"must be above 0 and finite, found {options.learning_rate}"
         problems.append(Problem("--learning-rate", "OUT_OF_RANGE", message))
     if not 0 <= options.seed < 1 << 20:
         problems.append(
@@ -140,6 +140,7 @@ def _train(seat: Seat, data: ImageData, options: argparse.Namespace) -> None:
         count = min(log_every - step % log_every, total - step)
         loss, accuracy = loop.run(count)
         step += count
+        check_finite(loss, step)
         if leader:
             leader.note(loop, step, loss, accuracy)
     if leader:
@@ -213,13 +214,11 @@ class _Leader:
     def note(self, loop: Any, step: int, loss: float, accuracy: float) -> None:
         self._progress.tell(step, loss, accuracy)
         if step - self._saved >= self._every and step < self._total:
-            self._save(loop, step)
-            self._progress.tell_test(step, *judge(self.copy.network, self._data))
+            self._progress.tell_test(step, *self._save(loop, step))
 
     def finish(self, loop: Any, seat: Seat) -> None:
         seconds = self._progress.seconds
-        self._save(loop, self._total)
-        loss, accuracy = judge(self.copy.network, self._data)
+        loss, accuracy = self._save(loop, self._total)
         self._progress.tell_test(self._total, loss, accuracy)
         signature = export(self.copy.network, self._data.image_shape, self._out / "model")
         steps = self._total - self._first
@@ -247,10 +246,15 @@ class _Leader:
         )
         say(f"model written to {self._out / 'model'}")
 
-    def _save(self, loop: Any, step: int) -> None:
+    def _save(self, loop: Any, step: int) -> tuple[float, float]:
+        """Keep the state, and give its loss and accuracy on the test images."""
         self.copy.take(loop.network, loop.optimizer, step)
+        loss, accuracy = judge(self.copy.network, self._data)
+        # The last step itself may have spoiled the weights; nothing can go on from such a checkpoint.
+        check_finite(loss, step)
         self.copy.save(self._checkpoints)
         self._saved = step
+        return loss, accuracy
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Training steps under each strategy. All loops do the same: so many steps, then mean loss and accuracy."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -8,11 +9,16 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from gangplan.errors import GangplanError
 from gangplan.train.data import ImageData
 from gangplan.train.network import build
 from gangplan.train.strategy import Seat
 
 _STEPS_A_CALL = 5
+
+
+class Diverged(GangplanError):
+    """The loss has left the finite numbers; no further step brings it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +52,16 @@ class Loop(Protocol):
     @abstractmethod
     def run(self, steps: int) -> tuple[float, float]:
         """Take so many steps and give the mean loss and the accuracy on the images of these steps."""
+
+
+def check_finite(loss: float, step: int) -> None:
+    """Make sure that a training still gets somewhere.
+
+    Raises:
+        Diverged: The loss is not finite.
+    """
+    if not math.isfinite(loss):
+        raise Diverged(f"training diverged: loss is {loss} at step {step}; lower --learning-rate")
 
 
 def make_optimizer(settings: Settings) -> Any:

@@ -1,6 +1,7 @@
 """What a training tells while it goes on: lines in its log, event files, a history, at last a result."""
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -69,12 +70,12 @@ class Progress:
 
 
 def read_history(out: Path) -> list[dict[str, float]]:
-    """Give the points of the history; none if there is none that can be read."""
+    """Give the points of the history, all finite; none if there is none that can be read."""
     try:
         points: list[dict[str, float]] = json.loads((out / "history.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
-    return points
+    return [point for point in points if all(math.isfinite(value) for value in point.values())]
 
 
 def forget(out: Path, *, resume: bool) -> None:
@@ -96,7 +97,7 @@ def write_json(path: Path, document: Any) -> None:
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
+            json.dump(document, file, indent=1, allow_nan=False)
             os.fchmod(file.fileno(), 0o644)
         Path(temporary).replace(path)
         temporary = None
