@@ -204,12 +204,41 @@ def test_sources_that_are_no_data_sets_are_refused(tmp_path):
     assert "holds no IDX files" in problems(empty)[0]
 
 
+@pytest.mark.parametrize(
+    ("labels", "classes", "message"),
+    [
+        (np.full(20, -1), None, "labels must not be negative, found -1 to -1"),
+        (np.full(20, -1), 4, "labels must be from 0 to 3, found -1 to -1"),
+        (np.full(20, 7), 4, "labels must be from 0 to 3, found 7 to 7"),
+    ],
+)
+def test_labels_of_an_npz_that_are_no_classes_are_named(tmp_path, labels, classes, message):
+    np.savez(tmp_path / "x.npz", x_train=IMAGES, y_train=LABELS, x_test=IMAGES, y_test=labels)
+    assert problems(tmp_path / "x.npz", classes=classes) == [f"OUT_OF_RANGE x.npz:y_test: {message}"]
+
+
+def test_an_npz_without_images_is_refused(tmp_path):
+    np.savez(tmp_path / "x.npz", x_train=IMAGES, y_train=LABELS, x_test=IMAGES[:0], y_test=LABELS[:0])
+    assert "found (0, 6, 5)" in problems(tmp_path / "x.npz")[0]
+
+
+def test_a_negative_seed_is_refused(folder):
+    for source in ("digits", folder):
+        assert problems(source, seed=-1) == ["OUT_OF_RANGE seed: must not be negative, found -1"]
+
+
 def test_every_defect_of_an_npz_is_named(tmp_path):
     path = tmp_path / "x.npz"
-    path.write_bytes(b"no zip")
-    assert "not a readable .npz" in problems(path)[0]
-    path.write_bytes(b"")
-    assert "not a readable .npz" in problems(path)[0]
+    for junk in (b"no zip", b""):
+        path.write_bytes(junk)
+        assert problems(path) == ["BAD_VALUE x.npz: is not a readable .npz file: it is no zip archive"]
+    with path.open("wb") as file:
+        np.save(file, IMAGES)
+    assert problems(path) == ["BAD_VALUE x.npz: is not a readable .npz file: it is no zip archive"]
+    np.savez(path, x_train=np.array([{}, None]))
+    assert problems(path) == [
+        "BAD_VALUE x.npz: is not a readable .npz file: an array is damaged, or holds Python objects"
+    ]
     np.savez(path, x_train=IMAGES, y_train=LABELS)
     assert problems(path) == [
         "MISSING_FIELD x.npz:x_test: is missing",

@@ -4,6 +4,7 @@ import hashlib
 import os
 import tempfile
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,12 +62,14 @@ def load(source: str, *, split: str | None = None, seed: int = 0, classes: int |
         split: ``"8000/2000"``: images to train with and to test with, where the source has one part only.
             None: four fifths and one fifth.
         seed: Which images come into which part, where the source has one part only. Each class is divided in
-            the same proportion.
+            the same proportion. Not negative.
         classes: Number of classes; None: 10 for IDX files, the labels' largest + 1 for ``.npz``.
 
     Raises:
         InvalidInput: All that is wrong with the files, each with its path.
     """
+    if seed < 0:
+        raise InvalidInput([Problem("seed", "OUT_OF_RANGE", f"must not be negative, found {seed}")], "data set")
     if source == DIGITS:
         return _digits(split, seed)
     path = Path(source)
@@ -184,19 +187,7 @@ def _npz(path: Path, split: str | None, classes: int | None) -> ImageData:
     problems: list[Problem] = []
     if split is not None:
         problems.append(Problem(str(path), "CONTRADICTION", "has both parts already, so it cannot be split"))
-    arrays: dict[str, np.ndarray] = {}
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not hasattr(file, "files"):
-                raise InvalidInput([Problem(str(path), "BAD_VALUE", "is not an .npz file")], "data set")
-            arrays = {key: file[key] for key in file.files}
-    except OSError as error:
-        raise InvalidInput(
-            [Problem(str(path), "BAD_VALUE", f"cannot be read: {error}")], "data set"
-        ) from error
-    except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        message = f"is not a readable .npz file: {error}"
-        raise InvalidInput([Problem(str(path), "BAD_VALUE", message)], "data set") from error
+    arrays = _npz_arrays(path)
     missing = [name for name in _NPZ_ARRAYS if name not in arrays]
     problems += [Problem(f"{path}:{name}", "MISSING_FIELD", "is missing") for name in missing]
     if not missing:
@@ -223,6 +214,27 @@ def _npz(path: Path, split: str | None, classes: int | None) -> ImageData:
     )
 
 
+def _npz_arrays(path: Path) -> dict[str, np.ndarray]:
+    def unreadable(message: str) -> InvalidInput:
+        return InvalidInput([Problem(str(path), "BAD_VALUE", message)], "data set")
+
+    try:
+        with path.open("rb") as stream:
+            if not zipfile.is_zipfile(stream):
+                raise unreadable("is not a readable .npz file: it is no zip archive")
+            stream.seek(0)
+            with np.load(stream, allow_pickle=False) as file:
+                return {key: file[key] for key in file.files}
+    except InvalidInput:
+        raise
+    except OSError as error:
+        raise unreadable(f"cannot be read: {error.strerror or error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
+        # What numpy says here is advice to allow Python objects, which a data set must never do.
+        message = "is not a readable .npz file: an array is damaged, or holds Python objects"
+        raise unreadable(message) from error
+
+
 def _part_problems(
     path: Path, part: str, arrays: dict[str, np.ndarray], classes: int | None
 ) -> list[Problem]:
@@ -245,9 +257,9 @@ def _part_problems(
     if labels.size != len(images) or labels.ndim not in (1, 2):
         message = f"has shape {labels.shape}, but there are {len(images)} images"
         problems.append(Problem(labels_path, "CONTRADICTION", message))
-    elif labels.min() < 0 or (classes is not None and labels.max() >= classes):
-        message = f"labels must be from 0 to {'' if classes is None else classes - 1}".rstrip()
-        message += f", found {labels.min()} to {labels.max()}"
+    elif labels.size and (labels.min() < 0 or (classes is not None and labels.max() >= classes)):
+        wanted = "must not be negative" if classes is None else f"must be from 0 to {classes - 1}"
+        message = f"labels {wanted}, found {labels.min()} to {labels.max()}"
         problems.append(Problem(labels_path, "OUT_OF_RANGE", message))
     return problems
 
