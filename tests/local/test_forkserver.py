@@ -87,6 +87,7 @@ def test_a_forked_replica_sees_what_a_started_one_sees(trainer, forking, job, re
             shown, *lines = runtime.logs("mnist", "worker-0")
             argv, name, env, leads, _ = json.loads(shown)
             env.pop("GANGPLAN_RUN_ID")
+            assert Path(env.pop("TMPDIR")).is_relative_to(tmp_path)
             seen.append((argv[1:], name, env, leads, lines[0]))
             assert lines[1] in {"gp:worker-0", Path(sys.executable).resolve().name[:15], "python"}
     assert seen[0] == seen[1]

@@ -101,6 +101,49 @@ def test_a_lone_replica_gets_no_tf_config(runtime, job, replica, monkeypatch):
     assert "KFP" not in line
 
 
+def test_a_trainer_in_the_working_folder_is_found_whatever_protects_the_step_around_it(
+    runtime, job, replica, monkeypatch, tmp_path
+):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "own_trainer.py").write_text("import own_part")
+    (tmp_path / "mine" / "own_part.py").write_text("print('found')")
+    (tmp_path / "mine" / "queue.py").write_text("raise RuntimeError('this is not the library')")
+    monkeypatch.chdir(tmp_path / "mine")
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    runtime.submit(job(replica("worker-0", command=("python", "-m", "own_trainer"))))
+    assert runtime.wait("mnist").state == "Succeeded"
+    assert list(runtime.logs("mnist", "worker-0")) == ["found"]
+
+
+def test_temporary_files_of_a_replica_are_removed_when_its_job_has_ended(
+    runtime, job, replica, monkeypatch, tmp_path, eventually
+):
+    """A folder for each replica, which it keeps when it is started again."""
+    (tmp_path / "outer").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "outer"))
+    leave = (
+        "import os, tempfile, time\n"
+        "folder = tempfile.gettempdir()\n"
+        "again = os.listdir(folder)\n"
+        "tempfile.mkstemp()\n"
+        "print(folder, flush=True)\n"
+        "if not again: os._exit(1)\n"
+        "time.sleep(600)\n"
+    )
+    names = ("worker-0", "worker-1")
+    work = job(*(replica(name, leave, restart="OnFailure") for name in names))
+    runtime.submit(work)
+    eventually(lambda: all(len(list(runtime.logs("mnist", name))) == 2 for name in names))
+    folders = {name: {*runtime.logs("mnist", name)} for name in names}
+    scratch = runtime._root / "mnist" / work.run_id / "tmp"
+    assert folders == {name: {str(scratch / name)} for name in names}
+    assert all(len(list((scratch / name).iterdir())) == 2 for name in names)
+    runtime.close()
+    assert runtime.status("mnist").state == "Canceled"
+    assert not scratch.exists()
+    assert list((tmp_path / "outer").iterdir()) == []
+
+
 def test_a_failure_names_the_replica_its_exit_code_and_its_last_lines(runtime, job, replica):
     fail = (
         "import sys; print('E0000 00:00:17 grpc noise', file=sys.stderr); raise ValueError('no such image')"

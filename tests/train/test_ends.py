@@ -1,5 +1,6 @@
 """The program that runs a training ends at any moment: no TensorFlow process is left."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -42,11 +43,14 @@ def test_no_training_process_outlives_its_program(tmp_path, moment, number):
     """While TensorFlow is imported, and while either kind of gang trains (mirrored workers ignore SIGTERM)."""
     run_id = f"run-{time.time_ns()}"
     out = tmp_path / "out"
+    outer = tmp_path / "outer"
+    outer.mkdir()
     with (tmp_path / "errors").open("w") as errors:
         child = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(tmp_path / "jobs"), run_id, str(out), moment],
             stdout=errors,
             stderr=errors,
+            env={**os.environ, "TMPDIR": str(outer)},
             start_new_session=True,
         )
     try:
@@ -68,5 +72,8 @@ def test_no_training_process_outlives_its_program(tmp_path, moment, number):
     while left := [*survivors(run_id), *(each for each in family if each.alive)]:
         assert time.monotonic() < end, left
         time.sleep(0.05)
+    assert list(outer.iterdir()) == [], "TensorFlow leaves files when it is killed"
     status = LocalRuntime(tmp_path / "jobs").status("mnist")
     assert status.state == ("Failed" if number == signal.SIGKILL else "Canceled")
+    if status.state == "Canceled":
+        assert not (tmp_path / "jobs" / "mnist" / run_id / "tmp").exists()

@@ -243,7 +243,9 @@ def test_bad_input_is_told_in_a_line(train, words, message):
 @pytest.mark.parametrize("roles", ["worker", "2*worker", "chief ps worker"])
 def test_a_training_that_diverges_ends_and_says_so(train, roles):
     """It leaves no model, no result and no checkpoint that a later start would go on from."""
-    training = train(roles, "--data", "digits", "--steps", "40", "--log-every", "4", "--learning-rate", "1e30")
+    training = train(
+        roles, "--data", "digits", "--steps", "40", "--log-every", "4", "--learning-rate", "1e30"
+    )
     status = training.wait()
     assert status.state == "Failed"
     (failed,) = (each for each in status.replicas if each.name == status.replica)

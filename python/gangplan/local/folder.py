@@ -7,6 +7,7 @@
     <root>/<gang>/<run id>/status.json
     <root>/<gang>/<run id>/worker-0.log
     <root>/<gang>/<run id>/cancel    there: somebody wants the job to end
+    <root>/<gang>/<run id>/tmp/worker-0    TMPDIR of a replica, until the job has ended
 """
 
 import fcntl
@@ -63,6 +64,20 @@ class JobFolder:
         """Where a replica's log is."""
         return self.path / f"{replica}.log"
 
+    def make_scratch(self, replica: str) -> Path:
+        """Make the folder for a replica's temporary files, which stays when the replica is started again.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        path = self.path / "tmp" / replica
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path
+
+    def remove_scratch(self) -> None:
+        """Remove what replicas left in their temporary folders; they have ended."""
+        shutil.rmtree(self.path / "tmp", ignore_errors=True)
+
     def claim(self, status: JobStatus, replicas: Iterable[str]) -> None:
         """Take the name of the gang, and make all files that the job will write; all or nothing.
 
@@ -86,6 +101,7 @@ class JobFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._check_room()
             (self.path / "cancel").unlink(missing_ok=True)
+            self.remove_scratch()
             for replica in replicas:
                 self.log(replica).write_bytes(b"")
             self.write(status)

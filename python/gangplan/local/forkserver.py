@@ -17,6 +17,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -239,6 +240,7 @@ def run_module(module: str, start: Start, added: Mapping[str, str]) -> int:
     """
     os.environ.clear()
     os.environ.update({**added, **start.env})
+    tempfile.tempdir = None  # an import may have looked for it; this process has its own
     if not wear_badge(start.env):
         os.execvpe(sys.executable, (sys.executable, *start.command[1:]), dict(start.env))  # noqa: S606
     for stream in (sys.stdout, sys.stderr):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gangplan.errors import StoreError
 from gangplan.local.message import Line
-from gangplan.local.process import BADGE, BADGE_SIZE, Start, replica_env
+from gangplan.local.process import BADGE, BADGE_SIZE, SAFE_PATH, Start, replica_env
 
 GRACE_S: Final = 3.0
 """Seconds from SIGTERM to SIGKILL: enough to write a checkpoint of a small model, and TensorFlow's mirrored
@@ -36,6 +36,8 @@ class Keeper:
     def __init__(self, log: Path, preload: Sequence[str] = ()) -> None:
         ours, theirs = socket.socketpair()
         env = {**replica_env(os.environ), BADGE: "." * BADGE_SIZE}
+        if SAFE_PATH in os.environ:  # the fork server is a program of ours, not of the user's
+            env[SAFE_PATH] = os.environ[SAFE_PATH]
         command = [sys.executable, "-m", "gangplan.local.forkserver", "--parent", str(os.getpid())]
         for module in preload:
             command += ["--preload", module]

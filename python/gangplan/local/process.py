@@ -22,6 +22,9 @@ BADGE: Final = "GANGPLAN_BADGE"
 
 BADGE_SIZE: Final = 1024
 
+SAFE_PATH: Final = "PYTHONSAFEPATH"
+"""Keeps the working folder out of the places where Python looks for modules."""
+
 CANNOT_START: Final = 127
 """Exit code of a replica whose program could not be started, as of a shell."""
 
@@ -107,9 +110,10 @@ def replica_env(inherited: Mapping[str, str]) -> dict[str, str]:
     """Give what replicas take over from the environment of the one who starts them.
 
     Nothing of a Kubeflow step, of an outer job or of an outer gangplan comes along; TensorFlow is quiet and
-    leaves graphics cards alone unless the environment says otherwise.
+    leaves graphics cards alone unless the environment says otherwise. Nor does PYTHONSAFEPATH, which protects
+    a step from the working folder's files: a trainer of the user's own may be one of them.
     """
-    ours = {RUN_ID, GANG, REPLICA, BADGE, "TF_CONFIG", "_KFP_RUNTIME"}
+    ours = {RUN_ID, GANG, REPLICA, BADGE, "TF_CONFIG", "_KFP_RUNTIME", SAFE_PATH}
     env = {key: value for key, value in inherited.items() if key not in ours and not key.startswith("KFP_")}
     return {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONUNBUFFERED": "1", **env}
 

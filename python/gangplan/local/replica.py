@@ -141,7 +141,14 @@ class Peers:
         return None if config is None else rewrite(with_addresses(config, addresses)).to_json()
 
     def process(
-        self, spec: ReplicaSpec, *, key: str, log: Path, append: bool, inherited: Mapping[str, str]
+        self,
+        spec: ReplicaSpec,
+        *,
+        key: str,
+        log: Path,
+        append: bool,
+        scratch: Path,
+        inherited: Mapping[str, str],
     ) -> Start:
         """Say how a replica is started as a process.
 
@@ -150,6 +157,7 @@ class Peers:
             key: Unique among all starts.
             log: Its log file.
             append: It was started before; go on in the same log.
+            scratch: Folder for its temporary files: TensorFlow leaves some there when it is killed.
             inherited: Environment of the one who starts it.
         """
         env = {
@@ -157,6 +165,7 @@ class Peers:
             RUN_ID: self.job.run_id,
             GANG: self.job.name,
             REPLICA: spec.name,
+            "TMPDIR": str(scratch),
         }
         config = self.tf_config(spec)
         if config is not None:

@@ -161,6 +161,7 @@ class LocalRuntime:
         while self._runs(name) and time.monotonic() < end:
             time.sleep(_POLL_S)
         end_survivors(folder.run_id, name)
+        folder.remove_scratch()
         folder.release()
         self._supervisor.jobs.pop(name, None)
 

@@ -79,6 +79,7 @@ class Supervised:
             key=key,
             log=self.folder.log(replica),
             append=count > 0,
+            scratch=self.folder.make_scratch(replica),
             inherited=os.environ,
         )
 
@@ -94,6 +95,11 @@ class Supervised:
     def started(self) -> list[str]:
         """The replicas that were started at least once."""
         return list(self._keys)
+
+    def end(self) -> None:
+        """Kill what is left of the job's processes, and remove their temporary files."""
+        end_survivors(self.folder.run_id, self.folder.gang)
+        self.folder.remove_scratch()
 
     def refresh(self) -> None:
         """Bring the status up to date, in memory and in the file."""
@@ -178,7 +184,7 @@ class Supervisor:
                 keeper.kill()
             for supervised in list(self.jobs.values()):
                 if not supervised.run.ended:
-                    end_survivors(supervised.folder.run_id, supervised.folder.gang)
+                    supervised.end()
 
     def _ring(self) -> None:
         if self._rope is not None:
@@ -287,7 +293,7 @@ class Supervisor:
                     else:
                         self._handle(supervised, Exited(name, process.CANNOT_START))
                 case Finish():
-                    end_survivors(supervised.folder.run_id, supervised.folder.gang)
+                    supervised.end()
         supervised.refresh()
 
     def _start(self, start: process.Start) -> None:

@@ -69,7 +69,9 @@ def load(source: str, *, split: str | None = None, seed: int = 0, classes: int |
         InvalidInput: All that is wrong with the files, each with its path.
     """
     if seed < 0:
-        raise InvalidInput([Problem("seed", "OUT_OF_RANGE", f"must not be negative, found {seed}")], "data set")
+        raise InvalidInput(
+            [Problem("seed", "OUT_OF_RANGE", f"must not be negative, found {seed}")], "data set"
+        )
     if source == DIGITS:
         return _digits(split, seed)
     path = Path(source)
