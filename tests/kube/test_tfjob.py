@@ -339,6 +339,9 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "$.spec.runPolicy.schedulingPolicy.queue",
         "WRONG_TYPE",
     ),
+    (tfjob(runPolicy={"suspend": True}), "$.spec.runPolicy.suspend", "UNSUPPORTED"),
+    (tfjob(runPolicy={"suspend": "yes"}), "$.spec.runPolicy.suspend", "WRONG_TYPE"),
+    (tfjob(runPolicy={"suspend": 1}), "$.spec.runPolicy.suspend", "WRONG_TYPE"),
     (tfjob(successPolicy="Chief"), "$.spec.successPolicy", "BAD_VALUE"),
 ]
 
@@ -361,6 +364,30 @@ def test_all_faults_are_named_at_once_also_where_the_shape_is_wrong():
         f"{WORKER}.replicas": "OUT_OF_RANGE",
         "$.spec.tfReplicaSpecs.PS.restartPolicy": "WRONG_TYPE",
     }
+
+
+def test_no_fault_hides_those_of_other_parts():
+    bad = {"requests": {"cpu": "x"}}
+    manifest = tfjob(
+        "Mnist", {"Worker": {"replicas": 0, **bad}, "PS": {"replicas": "2", **bad}, "Driver": {}}
+    )
+    manifest["spec"]["tfReplicaSpecs"]["PS"]["template"]["spec"]["tolerations"] = [
+        {"key": "a", "effect": "No"}
+    ]
+    inside = "template.spec.containers[0].resources.requests.cpu"
+    assert problems(manifest) == {
+        "$.metadata.name": "BAD_VALUE",
+        "$.spec.tfReplicaSpecs.Driver": "UNKNOWN_NAME",
+        f"{WORKER}.replicas": "OUT_OF_RANGE",
+        f"{WORKER}.{inside}": "BAD_QUANTITY",
+        "$.spec.tfReplicaSpecs.PS.replicas": "WRONG_TYPE",
+        f"$.spec.tfReplicaSpecs.PS.{inside}": "BAD_QUANTITY",
+        "$.spec.tfReplicaSpecs.PS.template.spec.tolerations[0].effect": "BAD_VALUE",
+    }
+
+
+def test_a_job_that_is_not_suspended_is_read():
+    assert problems(tfjob(runPolicy={"suspend": False})) == {}
 
 
 def test_the_longest_name_that_fits_is_accepted():
@@ -472,7 +499,7 @@ wishes = st.builds(
 def test_what_we_write_we_read_back_as_the_same_gang_and_job(counts, chief, request):
     roles = {"chief": RoleSize(replicas=1)} | counts if chief else counts
     roles = roles | {"worker": RoleSize(replicas=max(1, roles["worker"].replicas), gpus=roles["worker"].gpus)}
-    command = ("python", "-m", "program", "--name", "a b", "${X}")
+    command = ("python", "-m", "program", "--name", "a b", "${X}", "$(X)", "$$")
     written = training_job(
         name="mnist",
         run_id="run-1",

@@ -15,6 +15,7 @@ from gangplan.kube.names import (
     TFJOB_API,
     TFJOB_KIND,
 )
+from gangplan.kube.references import literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,7 @@ def training_job(
         run_id: The run that it belongs to.
         image: Container image.
         command: Program and arguments; each replica learns its part from ``TF_CONFIG``.
+            Taken literally: ``$(NAME)`` is no reference.
         roles: Role (``chief``, ``ps``, ``worker``, ``evaluator``) → its size.
         request: Queue, priority, levels.
         deadline_s: Seconds from start after which the job is ended.
@@ -110,7 +112,7 @@ def _replica_spec(size: RoleSize, image: str, command: tuple[str, ...]) -> dict[
     container: dict[str, Any] = {
         "name": TENSORFLOW_CONTAINER,
         "image": image,
-        "command": list(command),
+        "command": [literal(word) for word in command],
         "resources": {"requests": requests, "limits": limits},
     }
     return {

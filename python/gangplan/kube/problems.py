@@ -4,13 +4,13 @@ First its shape is judged: the types of all fields that we read. What has the wr
 the rest is judged by the rules of training-operator v1.9, of Kubernetes and ours.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gangplan.errors import Problem
+from gangplan.kube.amounts import pod_amount_problems
 from gangplan.kube.names import (
     NAME_LIMIT,
     PRIORITY,
@@ -22,9 +22,10 @@ from gangplan.kube.names import (
     TFJOB_API,
     TFJOB_KIND,
 )
+from gangplan.kube.paths import below, within
 
+_PRIORITY = re.compile(r"-?[0-9]{1,10}")
 _DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_PLAIN = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class _Each:
 
 _TEXT = _Leaf((str,), "a string; put it in quotes")
 _WHOLE = _Leaf((int,), "a whole number")
+_TRUTH = _Leaf((bool,), "true or false")
 _QUANTITY = _Leaf((str, int, float), 'a quantity such as "500m"')
 _ANY = _Leaf((object,), "anything")
 
@@ -85,6 +87,7 @@ _TFJOB = {
             "schedulingPolicy": {"queue": _TEXT},
             "activeDeadlineSeconds": _WHOLE,
             "backoffLimit": _WHOLE,
+            "suspend": _TRUTH,
         },
         "successPolicy": _TEXT,
         "tfReplicaSpecs": _Each(
@@ -95,30 +98,53 @@ _TFJOB = {
 """The fields that we read. Any of them may be null or left out, as far as its shape goes."""
 
 
-def problems_of(manifest: Mapping[str, Any]) -> list[Problem]:
-    """List what training-operator's webhook, Kubernetes or we would refuse, ordered by place."""
+def problems_of(manifest: Mapping[str, Any]) -> tuple[list[Problem], Mapping[str, Any] | None]:
+    """List what training-operator's webhook, Kubernetes or we would refuse.
+
+    Returns:
+        The problems, ordered by place, and what can be described as a gang all the same: the sound parts, with
+        stand-ins for what a gang must have. None if it is no TFJob at all.
+    """
     if manifest.get("apiVersion") != TFJOB_API or manifest.get("kind") != TFJOB_KIND:
         found = f"{manifest.get('apiVersion')} {manifest.get('kind')}"
-        return [Problem("$", "BAD_VALUE", f"must be {TFJOB_API} {TFJOB_KIND}, not {found}")]
+        return [Problem("$", "BAD_VALUE", f"must be {TFJOB_API} {TFJOB_KIND}, not {found}")], None
     misshapen: list[Problem] = []
     sound = _sound(manifest, _TFJOB, "$", misshapen)
-    broken = [problem for problem in _rules(sound) if not any(_repeats(problem, told) for told in misshapen)]
-    return sorted({*misshapen, *broken})
+    return sorted({*misshapen, *news(_rules(sound), misshapen)}), _mended(sound)
+
+
+def news(problems: Iterable[Problem], told: Sequence[Problem]) -> list[Problem]:
+    """The problems that do not only follow from those that are told already."""
+    return [problem for problem in problems if not any(_repeats(problem, other) for other in told)]
 
 
 def _repeats(problem: Problem, told: Problem) -> bool:
-    """Whether a broken rule only follows from something that was left out because of its shape."""
-    missing = problem.code == "MISSING_FIELD" and _within(told.path, problem.path)
-    return missing or _within(problem.path, told.path)
+    """Whether a broken rule only follows from something that was left out because of another problem."""
+    missing = problem.code == "MISSING_FIELD" and within(told.path, problem.path)
+    return missing or within(problem.path, told.path)
 
 
-def _within(path: str, outer: str) -> bool:
-    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
-
-
-def below(path: str, key: str) -> str:
-    """The path of a field: plain names after a point, others quoted in brackets."""
-    return f"{path}.{key}" if _PLAIN.fullmatch(key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+def _mended(sound: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What has a sound shape, with stand-ins where :func:`_rules` refuses it or something is missing."""
+    metadata, spec = sound.get("metadata") or {}, sound.get("spec") or {}
+    notes = {key: note for key, note in (metadata.get("annotations") or {}).items() if note is not None}
+    if not _PRIORITY.fullmatch(notes.get(PRIORITY, "0")):
+        del notes[PRIORITY]
+    name = metadata.get("name") or ""
+    roles = {}
+    for written, given in (spec.get("tfReplicaSpecs") or {}).items():
+        if written.lower() in ROLES:
+            role = given or {}
+            pod = (role.get("template") or {}).get("spec") or {}
+            template = {"spec": pod | {"containers": pod.get("containers") or [{}]}}
+            count = role.get("replicas")
+            roles[written] = role | {"replicas": 1 if count is None else max(1, count), "template": template}
+    roles = roles or {"Worker": {"template": {"spec": {"containers": [{}]}}}}
+    only = {ROLES[written.lower()]: written for written in reversed(roles)}
+    return {
+        "metadata": {"name": name if _DNS_1035.fullmatch(name) else "job", "annotations": notes},
+        "spec": spec | {"tfReplicaSpecs": {written: roles[written] for written in only.values()}},
+    }
 
 
 def _sound(value: Any, shape: Any, path: str, problems: list[Problem]) -> Any:
@@ -130,7 +156,9 @@ def _sound(value: Any, shape: Any, path: str, problems: list[Problem]) -> Any:
         problems.append(Problem(path, "WRONG_TYPE", f"must be {wanted}, not {found}"))
 
     if isinstance(shape, _Leaf):
-        if shape is _ANY or (isinstance(value, shape.types) and not isinstance(value, bool)):
+        if shape is _ANY or (
+            isinstance(value, shape.types) and isinstance(value, bool) == (bool in shape.types)
+        ):
             return value
         return wrong(shape.text)
     if isinstance(shape, list):
@@ -161,7 +189,7 @@ def _rules(manifest: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("$.metadata.name", "BAD_VALUE" if name else "MISSING_FIELD", message)
         name = ""
     priority = (metadata.get("annotations") or {}).get(PRIORITY)
-    if priority is not None and not re.fullmatch(r"-?[0-9]{1,10}", priority):
+    if priority is not None and not _PRIORITY.fullmatch(priority):
         path = below("$.metadata.annotations", PRIORITY)
         yield Problem(path, "BAD_VALUE", f"must be a whole number, not {priority!r}")
     yield from _policy_rules(spec)
@@ -190,6 +218,9 @@ def _policy_rules(spec: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(
                 f"$.spec.runPolicy.{field}", "OUT_OF_RANGE", f"must be at least {least}, not {number}"
             )
+    if policy.get("suspend"):
+        message = "is not supported: the queue decides when a job starts; leave it out"
+        yield Problem("$.spec.runPolicy.suspend", "UNSUPPORTED", message)
     if (success := spec.get("successPolicy") or "") not in SUCCESS_POLICIES:
         message = f"must be one of {', '.join(map(repr, SUCCESS_POLICIES))}, not {success!r}"
         yield Problem("$.spec.successPolicy", "BAD_VALUE", message)
@@ -222,6 +253,7 @@ def _pod_rules(path: str, pod: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(f"{path}.containers[{place}].image", "MISSING_FIELD", "must not be empty")
     for place, container in enumerate(containers):
         yield from _named(f"{path}.containers[{place}].env", container.get("env") or [], "name")
+    yield from pod_amount_problems(path, pod)
     yield from _affinity_rules(f"{path}.affinity", pod.get("affinity") or {})
     if pod.get("nodeName"):
         message = "is not supported: the solver chooses the node; use nodeSelector to restrict it"

@@ -20,7 +20,9 @@ from gangplan.kube.names import (
     SUCCESS_POLICIES,
     TENSORFLOW_CONTAINER,
 )
-from gangplan.kube.problems import below, problems_of
+from gangplan.kube.paths import below
+from gangplan.kube.problems import news, problems_of
+from gangplan.kube.references import expand
 from gangplan.runtime import Job, ReplicaSpec
 from gangplan.snapshot import (
     Container,
@@ -60,8 +62,16 @@ def read(text: str, source: str = "TFJob") -> dict[str, Any]:
     manifest = decode(yaml_to_json(text, source), Any)
     if not isinstance(manifest, dict):
         raise InvalidInput([Problem("$", "WRONG_TYPE", "must be one TFJob")], source)
-    if problems := problems_of(manifest):
+    problems, describable = problems_of(manifest)
+    if describable is not None:
+        problems = sorted({*problems, *news(_problems_as_gang(describable), problems)})
+    if problems:
         raise InvalidInput(problems, source)
+    return manifest
+
+
+def _problems_as_gang(manifest: Manifest) -> list[Problem]:
+    """What the rules of documents refuse about the gang that a manifest describes, at its places in the manifest."""
     described = gang(manifest, created=0)
     queues = () if described.queue is None else (Queue(name=described.queue),)
     # Which levels there are is the cluster's to say; here the required one is the coarser, as it should be.
@@ -69,9 +79,7 @@ def read(text: str, source: str = "TFJob") -> dict[str, Any]:
     topology = tuple(level for level in levels if level != "node")
     around = Snapshot(gangs=(described,), queues=queues, topology=topology)
     found = [item for item in validate("snapshot", encode(around)) if item.path.startswith("$.gangs[0]")]
-    if found:
-        raise InvalidInput([_translate(problem, described, manifest) for problem in found], source)
-    return manifest
+    return [_translate(problem, described, manifest) for problem in found]
 
 
 def write(manifest: Manifest) -> str:
@@ -113,6 +121,9 @@ def job(
 ) -> Job:
     """Describe a sound TFJob as a job for a runtime of processes: its ``tensorflow`` containers' commands.
 
+    References ``$(NAME)`` in commands, arguments and values are expanded as Kubernetes does; a value knows the variables
+    before it. What a process cannot have is told by :func:`gangplan.kube.left_out.not_done_here`.
+
     Args:
         manifest: A manifest that :func:`read` accepted.
         run_id: The run that it belongs to.
@@ -123,16 +134,18 @@ def job(
     replicas = []
     for role, _, spec in _replica_specs(manifest):
         container = _container(spec)
-        env_items = [item for item in container.get("env") or [] if not item.get("valueFrom")]
-        own = {item["name"]: item.get("value") or "" for item in env_items}
-        command = (*(container.get("command") or ()), *(container.get("args") or ()))
+        known = dict(env)
+        for item in container.get("env") or ():
+            if not item.get("valueFrom"):
+                known[item["name"]] = expand(item.get("value") or "", known)
+        words = (*(container.get("command") or ()), *(container.get("args") or ()))
         replicas += [
             ReplicaSpec(
                 role=role,
                 index=index,
                 node=node,
-                command=command,
-                env={**env, **own},
+                command=tuple(expand(word, known) for word in words),
+                env=known,
                 restart=RESTART_POLICIES[spec.get("restartPolicy") or "Never"],
             )
             for index, node in enumerate(placement[role])
@@ -177,7 +190,9 @@ def _role(name: str, spec: Mapping[str, Any]) -> Role:
             NodeSelectorTerm(
                 expressions=tuple(
                     Expression(
-                        key=item["key"], operator=item["operator"], values=tuple(item.get("values") or ())
+                        key=_text(item, "key"),
+                        operator=_text(item, "operator"),
+                        values=tuple(map(str, item.get("values") or ())),
                     )
                     for item in term.get("matchExpressions") or ()
                 )
@@ -208,6 +223,11 @@ def _resources(container: Mapping[str, Any]) -> Container:
 def _map(value: Any) -> Mapping[str, Any]:
     """A map that may be left out or null."""
     return value or {}
+
+
+def _text(item: Mapping[str, Any], key: str) -> Any:
+    """A field that only an unsound manifest leaves out; the rules of documents judge the value."""
+    return item.get(key) or ""
 
 
 def _strings(values: Mapping[str, Any] | None) -> dict[str, str]:
