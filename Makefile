@@ -28,8 +28,12 @@ demo: dev ## Run the training pipeline and both demos on this machine; ends with
 .PHONY: test
 test: ## Run every test, and name the suites that were left out (REQUIRE_ALL=1: leave none out)
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target .make/packages test-rust
-	@$(MAKE) --no-print-directory lint test-py test-kube-newest
-	@echo "suites left out: none"
+	@$(MAKE) --no-print-directory lint test-py
+	@if $(MAKE) --no-print-directory .make/kube-newest; then \
+	  $(MAKE) --no-print-directory test-kube-newest && echo "suites left out: none"; \
+	elif [ -n "$(REQUIRE_ALL)" ]; then \
+	  echo "REQUIRE_ALL: the newest Kubernetes client cannot be had, so test-kube-newest cannot run" >&2; exit 1; \
+	else echo "suites left out: test-kube-newest (the newest Kubernetes client cannot be had)"; fi
 
 # ---- set-up
 

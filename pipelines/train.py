@@ -69,7 +69,8 @@ def train(
         role_worker_cpu: Cores of each worker.
         role_worker_gpus: GPUs of each worker.
         role_worker_memory: Memory of each worker.
-        tfjob_yaml: A TFJob manifest to run instead of the training described by role_… and train_….
+        tfjob_yaml: A TFJob manifest to run instead of the training described by role_… and train_…, which are not
+            looked at then; gang_… are, where given.
         train_batch_size: Images in one step of one worker.
         train_deadline_seconds: Seconds from start after which the job is ended.
         train_epochs: Passes over the training images.

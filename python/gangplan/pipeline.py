@@ -5,6 +5,7 @@ The only user of kfp (extra ``pipelines``).
 
 import contextlib
 import json
+import math
 import os
 import sys
 import warnings
@@ -31,6 +32,8 @@ _TYPES = {
 ARGUMENT_LIMIT = 100_000
 """Bytes that a run's arguments may have together: KFP hands them to a step as one argument, of which Linux takes 128
 KiB, and puts the outputs' paths beside them."""
+
+_WORDS = {int: "a whole number such as 3", float: "a finite number such as 0.5", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,19 +85,42 @@ def compile_pipeline(function: Any, path: Path) -> None:
 
 
 def parameters(package: Path) -> dict[str, Parameter]:
-    """List the parameters of a compiled pipeline, by name."""
-    with package.open(encoding="utf-8") as file:
-        spec = next(yaml.load_all(file, Loader=yaml.CSafeLoader))
-    found = spec["root"].get("inputDefinitions", {}).get("parameters", {})
+    """List the parameters of a compiled pipeline, by name.
+
+    Raises:
+        InvalidInput: The file is no compiled pipeline.
+        OSError: It cannot be read.
+    """
+    found = _spec(package)["root"].get("inputDefinitions", {}).get("parameters", {})
     return {
         name: Parameter(
             name=name,
             kind=_TYPES.get(item["parameterType"], str),
-            default=item.get("defaultValue"),
+            default=_default(item),
             text=item.get("description", "").strip(),
         )
         for name, item in sorted(found.items())
     }
+
+
+def _spec(package: Path) -> dict[str, Any]:
+    def refuse(message: str) -> InvalidInput:
+        return InvalidInput([Problem("$", "BAD_VALUE", message)], str(package))
+
+    try:
+        with package.open(encoding="utf-8") as file:
+            spec = next(yaml.load_all(file, Loader=yaml.CSafeLoader), None)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise refuse(f"is not YAML: {error}") from error
+    if not (isinstance(spec, dict) and isinstance(spec.get("root"), dict) and "deploymentSpec" in spec):
+        raise refuse("is no compiled pipeline: it has no root and no deploymentSpec")
+    return spec
+
+
+def _default(item: Mapping[str, Any]) -> Any:
+    """KFP writes whole numbers as 2.0."""
+    default = item.get("defaultValue")
+    return int(default) if item["parameterType"] == "NUMBER_INTEGER" and default is not None else default
 
 
 def read_arguments(package: Path, given: Mapping[str, str]) -> dict[str, Any]:
@@ -115,7 +141,8 @@ def read_arguments(package: Path, given: Mapping[str, str]) -> dict[str, Any]:
         try:
             values[name] = _value(known[name].kind, text)
         except ValueError:
-            problems.append(Problem(name, "WRONG_TYPE", f"must be {known[name].kind.__name__}, not {text!r}"))
+            wanted = _WORDS.get(known[name].kind, "text")
+            problems.append(Problem(name, "WRONG_TYPE", f"must be {wanted}, not {text!r}"))
     sizes = {name: len(json.dumps(text).encode()) for name, text in given.items()}
     if sum(sizes.values()) > ARGUMENT_LIMIT:
         largest = max(sizes, key=lambda name: sizes[name])
@@ -135,6 +162,8 @@ def _value(kind: type, text: str) -> Any:
         if text.lower() not in {"true", "false"}:
             raise ValueError
         return text.lower() == "true"
+    if kind is float and not math.isfinite(float(text)):
+        raise ValueError
     return kind(text)
 
 

@@ -98,7 +98,7 @@ def test_a_wrong_document_is_told_with_all_paths(tmp_path):
         (["get", "nosuch"], 1),
         (["logs", "nosuch"], 1),
         (["delete", "nosuch"], 1),
-        (["explain", "nosuch"], 3),
+        (["explain", "nosuch"], 1),
         (["run"], 2),
         (["run", "nosuch", "--local"], 3),
         (["demo", "deadlock", "--gpus", "3"], 3),

@@ -169,10 +169,30 @@ def test_a_killed_launch_step_takes_its_replicas_along(tmp_path, number):
     assert process.wait(timeout=30) == 5
     result = json.loads((tmp_path / "run.out").read_text())
     assert result["outcome"] == "Error"
-    assert "launch" in result["reason"]
+    assert "launch-tfjob" in result["reason"]
+    assert {item["role"] for item in result["replicas"]} == {"worker"}, "what was last seen of the replicas"
+    (record,) = records(home)
+    assert (record.phase, record.outcome) == (
+        "Finished",
+        "Failed" if number == signal.SIGKILL else "Canceled",
+    )
+    assert record.reason in result["reason"]
+    nothing_left(home)
+
+
+def test_a_killed_shell_above_the_step_ends_the_step_too(tmp_path):
+    """KFP starts each step through a shell; with the shell gone nobody would hear of the step's end."""
+    home = tmp_path / "home"
+    sleeper = "tfjob_yaml=" + job(Worker=SLEEP)
+    process = start(home, "run", "--local", "-o", "json", "-p", sleeper, log=tmp_path / "run")
+    until(lambda: [r for r in records(home) if r.phase == "Bound"], "the gang's start")
+    step = until(lambda: steps(process.pid), "the launch step")[0]
+    shell = int(Path(f"/proc/{step}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(shell, signal.SIGKILL)
+    assert process.wait(timeout=30) == 5
     (record,) = records(home)
     assert record.phase == "Finished"
-    assert record.outcome in {"Failed", "Canceled"}
+    assert record.outcome != "Succeeded"
     nothing_left(home)
 
 
@@ -192,23 +212,30 @@ def test_a_killed_run_leaves_no_process_and_its_gang_is_ended_by_the_next_look(t
     nothing_left(home)
 
 
-def test_bad_parameters_are_all_named_before_anything_is_asked_for(tmp_path):
+def test_bad_parameters_are_all_named_before_anything_starts(tmp_path):
     words = (
-        "-p",
         "role_worker_cpu=lots",
-        "-p",
         "role_ps_count=-1",
-        "-p",
         "train_strategy=magic",
-        "-p",
         "train_epochs=0",
+        "data_seed=-1",
     )
-    code, result, _ = train(tmp_path / "home", *words)
-    assert code == 3
-    assert result["error"] == "InvalidInput"
-    for name in ("role_worker_cpu", "role_ps_count", "train_strategy", "train_epochs"):
-        assert name in result["reason"]
-    assert records(tmp_path / "home") == ()
+    done = gangplan(tmp_path / "home", "run", "--local", *(word for value in words for word in ("-p", value)))
+    assert done.returncode == 3
+    assert done.stdout == ""
+    for word in words:
+        assert f"{word.split('=')[0]}: " in done.stderr
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("train_strategy=ps", "role_ps_count=0"), ("train_strategy=mirrored",), ("train_strategy=alone",)],
+)
+def test_a_strategy_that_contradicts_the_roles_is_refused(tmp_path, words):
+    done = gangplan(tmp_path / "home", "run", "--local", *(word for value in words for word in ("-p", value)))
+    assert done.returncode == 3
+    assert "train_strategy: " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -221,6 +248,8 @@ def test_bad_parameters_are_all_named_before_anything_is_asked_for(tmp_path):
         (["-p", "wrong=1", "-p", "train_epochs=2.5"], "wrong: is no parameter"),
         (["-p", "train_epochs=2.5"], "train_epochs"),
         (["-p", "nonsense"], "NAME=VALUE"),
+        (["-p", "train_learning_rate=nan"], "finite"),
+        (["-p", "train_epochs=1", "-p", "train_epochs=2"], "given twice"),
     ],
     ids=lambda value: value[1] if isinstance(value, list) else None,
 )

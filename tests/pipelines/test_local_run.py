@@ -162,3 +162,74 @@ def test_a_dry_run_tells_the_placement_and_writes_nothing(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "may start" in done.stdout
     assert not home.exists()
+
+
+def test_it_runs_in_a_pod_too(tmp_path):
+    """A notebook in a cluster, or CI in pods, is one machine like any other."""
+    done = subprocess.run(
+        [*GANGPLAN, "run", "--local", "-p", "tfjob_yaml=" + job(Worker=python("pass"))],
+        env=environment(tmp_path / "home") | {"KUBERNETES_SERVICE_HOST": "10.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_temporary_files_go_with_the_run(tmp_path):
+    """KFP makes a folder for each step, TensorFlow files for each function that it compiles."""
+    (tmp_path / "outer").mkdir()
+    done = subprocess.run(
+        [*GANGPLAN, "run", "--local", "-p", "train_epochs=1"],
+        env=environment(tmp_path / "home") | {"TMPDIR": str(tmp_path / "outer")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "outer").iterdir()) == []
+    assert list((tmp_path / "home" / "tmp").iterdir()) == []
+
+
+def test_files_in_the_working_folder_do_not_shadow_libraries(tmp_path):
+    """Steps run as `python -m`, which looks into the working folder first unless told not to."""
+    (tmp_path / "queue.py").write_text("raise SystemExit('this is not the queue you are looking for')")
+    (tmp_path / "mine.py").write_text("print('my own trainer')")
+    own = job(Worker=["python", "-m", "mine"])
+    done = subprocess.run(
+        [*GANGPLAN, "run", "--local", "-o", "json", "-p", f"tfjob_yaml={own}"],
+        env=environment(tmp_path / "home") | {"PYTHONSAFEPATH": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode in {0, 5}, done.stderr
+    replica = json.loads(done.stdout)["replicas"][0]
+    assert "queue you are looking for" not in done.stderr
+    assert "my own trainer" in Path(replica["log"]).read_text()
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "kind: Pod", "root: 1"])
+def test_a_file_that_is_no_pipeline_is_refused(text, tmp_path):
+    (tmp_path / "many.yaml").write_text(text)
+    done = gangplan(tmp_path / "home", "run", str(tmp_path / "many.yaml"), "--local")
+    assert done.returncode == 3
+    assert "many.yaml" in done.stderr
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_refused_dry_run_is_a_correct_no(tmp_path):
+    done = gangplan(tmp_path / "home", "run", "--local", "--dry-run", "-p", "role_worker_count=4000")
+    assert done.returncode == 1
+    assert "cannot fit" in done.stdout
+
+
+def test_a_users_own_job_takes_queue_and_levels_from_the_parameters(tmp_path):
+    own = "tfjob_yaml=" + job(Worker=python("pass"))
+    done = gangplan(tmp_path / "home", "run", "--local", "-p", own, "-p", "gang_queue=nosuch")
+    assert done.returncode == 3
+    assert "nosuch" in done.stderr

@@ -7,6 +7,7 @@ import typer
 from gangplan.cli import exits, render
 from gangplan.cli.options import Home, Output
 from gangplan.cli.solve import read_snapshot
+from gangplan.errors import NotFound
 from gangplan.plan import Plan
 from gangplan.snapshot import Snapshot
 
@@ -33,6 +34,9 @@ def explain(
     snapshot, plan, unsound = _from_file(file) if file is not None else _from_store(home)
     waiting = sorted(plan.rejections, key=lambda name: plan.rejections[name].position)
     names = [gang] if gang is not None else [*waiting, *sorted(unsound)]
+    if gang is not None and gang not in {*unsound, *(item.name for item in snapshot.gangs)}:
+        known = ", ".join(sorted(item.name for item in snapshot.gangs)) or "none"
+        raise NotFound(f"there is no gang {gang}; known: {known}", verb="get", kind="Gang", name=gang)
     told = {name: words(name, snapshot, plan) for name in names if name not in unsound}
     if output is not render.Format.TABLE:
         placed = {name: {"placement": plan.placements.get(name)} for name in told}

@@ -46,6 +46,8 @@ def run(
     from gangplan import pipeline as pipelines
     from gangplan.kube.tfjob import read as read_tfjob
     from gangplan.local.cluster import read_cluster
+    from gangplan.steps.preview import preview
+    from gangplan.steps.training import PARAMETERS
 
     package = Path(pipeline) if pipeline.endswith((".yaml", ".yml")) else pipelines.packaged(pipeline)
     if parameters:
@@ -62,9 +64,15 @@ def run(
     arguments = pipelines.read_arguments(package, given)
     chosen = settings(home=home)
     nodes = read_cluster(cluster) if cluster is not None else None
+    trains = set(PARAMETERS) <= set(pipelines.parameters(package))
+    if dry_run and not trains:
+        raise ConfigError("--dry-run knows pipelines with the parameters of `train` only")
     if dry_run:
         _dry_run(package, arguments, chosen, nodes, output)
         return
+    if trains:
+        values = {name: item.default for name, item in pipelines.parameters(package).items()} | arguments
+        preview(values, chosen=chosen, cluster=nodes)  # refuses what is wrong before anything starts
     _run(package, arguments, chosen, nodes, quiet=quiet, output=output)
 
 
@@ -104,6 +112,8 @@ def _dry_run(
         render.say(told.as_text())
     else:
         render.emit({"arguments": values, "plan": plan}, output)
+    if told.gang in plan.rejections:
+        raise typer.Exit(exits.NO)
 
 
 def _list_parameters(package: Path, output: render.Format) -> None:
@@ -123,6 +133,9 @@ def _list_parameters(package: Path, output: render.Format) -> None:
 
 def _pairs(words: list[str]) -> dict[str, str]:
     problems = [Problem(word, "BAD_VALUE", "must be NAME=VALUE") for word in words if "=" not in word]
+    names = [word.split("=", 1)[0] for word in words]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    problems += [Problem(name, "DUPLICATE_NAME", "is given twice") for name in twice]
     if problems:
         raise InvalidInput(problems, "arguments")
     return dict(word.split("=", 1) for word in words)

@@ -1,13 +1,17 @@
 """Where a demo plays: a local cluster of its own and two TFJobs, run by the ordinary admission and runtime."""
 
+import fcntl
 import shutil
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
 
 from gangplan.admission import Lifetimes
 from gangplan.config import Settings
+from gangplan.errors import Conflict
 from gangplan.kube.manifest import GangRequest, RoleSize, training_job
 from gangplan.kube.tfjob import gang, job, read, write
 from gangplan.local.cluster import LocalCluster, this_process
@@ -52,10 +56,15 @@ class Stage:
             chosen: The settings; the home is the parent of the demo's folder.
             name: Name of the demo.
             cluster: Its nodes.
+
+        Raises:
+            Conflict: Another demo of this name plays there now.
         """
         self.folder = chosen.home / "demo" / name
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = _take(self.folder.with_suffix(".lock"), name)
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir()
         self.settings = replace(chosen, home=self.folder)
         self.cluster = cluster
         self.run_id = str(uuid.uuid4())
@@ -124,6 +133,18 @@ class Stage:
                 on_change=on_change,
             )
         return ended, self.store.records()
+
+
+def _take(path: Path, name: str) -> IO[bytes]:
+    """Hold a lock until the file is closed, by the end of the process at the latest."""
+    file = path.open("wb")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        message = f"the demo {name} runs in this folder already: wait for it, or use another --home"
+        raise Conflict(message, verb="create", kind="Demo", name=name) from error
+    return file
 
 
 def _job_of(stage: Stage, play: Play) -> Callable[[Mapping[str, tuple[str, ...]]], Job]:

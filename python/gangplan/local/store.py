@@ -14,6 +14,15 @@ from gangplan.record import HOLDING, GangRecord
 from gangplan.snapshot import Snapshot
 
 _FORMAT = 2
+_ADVICE = {
+    "locked": "; another process holds it: end that one, or use another --home",
+    "unable to open": "; see that its folder can be written, or use another --home",
+    "readonly": "; see that its folder can be written, or use another --home",
+    "full": "; free space on its disk",
+    "disk I/O": "; see whether its disk is full",
+}
+"""What to do about SQLite's errors, by a word of them."""
+
 _BUSY_S = 30.0
 """How long a write waits for another process; a cycle takes milliseconds, so more means a stopped process."""
 
@@ -174,7 +183,8 @@ class LocalStore:
             with closing(sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)) as db:
                 yield db
         except sqlite3.Error as error:
-            raise StoreError(f"the store {self._path} cannot be used: {error}") from error
+            advice = next((text for word, text in _ADVICE.items() if word in str(error)), "")
+            raise StoreError(f"the store {self._path} cannot be used: {error}{advice}") from error
 
 
 def _next_version(db: sqlite3.Connection) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from gangplan import admission
 from gangplan.documents import encode, write_atomic
 from gangplan.errors import Conflict, InvalidInput, Problem
+from gangplan.kube.names import PREFERRED_LEVEL, PRIORITY, QUEUE, REQUIRED_LEVEL
 from gangplan.kube.tfjob import gang, read, write
 from gangplan.local.cluster import this_process
 from gangplan.local.store import LocalStore
@@ -104,13 +105,25 @@ def admit(
 def wanted_manifest(run: Run, tfjob: str, training: Mapping[str, Any]) -> dict[str, Any]:
     """The TFJob to run: the user's own under the run's name, else the training that the parameters describe.
 
+    Of the parameters, the user's own takes queue, priority and levels, where they are given.
+
     Raises:
         InvalidInput: Manifest or parameters are wrong; all problems are named.
     """
     if not tfjob.strip():
         return training_manifest(run, **training)
     manifest = read(tfjob, "tfjob_yaml")
-    return read(write({**manifest, "metadata": {**manifest["metadata"], "name": run.name}}), "tfjob_yaml")
+    given = {
+        QUEUE: training["queue"],
+        PRIORITY: str(int(training["priority"])) if training["priority"] else "",
+        REQUIRED_LEVEL: training["required_level"],
+        PREFERRED_LEVEL: training["preferred_level"],
+    }
+    notes = (manifest["metadata"].get("annotations") or {}) | {
+        key: value for key, value in given.items() if value
+    }
+    metadata = {**manifest["metadata"], "name": run.name, "annotations": notes}
+    return read(write({**manifest, "metadata": metadata}), "tfjob_yaml")
 
 
 def check_names(wanted: Gang, cluster: Snapshot) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from gangplan import admission
 from gangplan.documents import encode, write_atomic
 from gangplan.errors import Conflict
+from gangplan.kube.left_out import not_done_here
 from gangplan.kube.tfjob import job as describe
 from gangplan.kube.tfjob import read
 from gangplan.local.cluster import this_process
@@ -85,7 +86,10 @@ def _run(run: Run, manifest_text: str) -> JobStatus:
         return JobStatus(name=run.name, state="Failed", reason=f"the gang holds no room any more: {found}")
     run.trained.mkdir(parents=True, exist_ok=True)
     placement = {role: tuple(nodes) for role, nodes in record.reservation.placement.items()}
-    described = describe(read(manifest_text), run_id=run.run_id, placement=placement, env={})
+    manifest = read(manifest_text)
+    for sentence in not_done_here(manifest):
+        log.warning("left out on this machine: %s", sentence)
+    described = describe(manifest, run_id=run.run_id, placement=placement, env={})
     end: End = "Failed"
     why = "the launch step ended before the job did"
     try:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import tempfile
 import threading
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from gangplan.config import Settings
-from gangplan.errors import StoreError
+from gangplan.documents import to_builtins
+from gangplan.errors import NotFound, StoreError
 from gangplan.local.cluster import this_process
+from gangplan.local.process import Identity
 from gangplan.local.store import LocalStore
 from gangplan.local.survivors import descendants
 from gangplan.pipeline import run_local
@@ -22,6 +25,7 @@ from gangplan.steps.outcome import SUCCEEDED
 from gangplan.steps.process import NOTES, RUNNER
 from gangplan.steps.release import release
 from gangplan.steps.result import RunResult
+from gangplan.steps.run import local_runtime
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, the request to end, the end of the terminal."""
@@ -71,12 +75,14 @@ def run_pipeline(
         StoreError: The folder cannot be written; nothing was started.
     """
     prepare_home(chosen, cluster)
-    with tempfile.TemporaryDirectory(prefix="gangplan-run-") as notes, _signals_interrupt():
+    with _notes_folder(chosen) as notes, _signals_interrupt():
         environment = {
             "GANGPLAN_HOME": str(chosen.home),
             "GANGPLAN_FORKSERVER": str(chosen.forkserver).lower(),
             RUNNER: str(this_process().pid),
             NOTES: notes,
+            "TMPDIR": notes,  # KFP and TensorFlow leave files behind; these go with the run
+            "PYTHONSAFEPATH": "1",  # a queue.py in the working folder is not the library's
         }
         try:
             ended = run_local(
@@ -89,7 +95,27 @@ def run_pipeline(
             raise
         _end_steps()
         _release(Path(notes), chosen)
-        return _result(Path(notes), failed_step="" if ended.succeeded else ended.failed_step or "a step")
+        return _result(
+            Path(notes), chosen, failed_step="" if ended.succeeded else ended.failed_step or "a step"
+        )
+
+
+@contextlib.contextmanager
+def _notes_folder(chosen: Settings) -> Iterator[str]:
+    """A folder for the run's notes and temporary files; those that killed runs left go too."""
+    root = chosen.home / "tmp"
+    root.mkdir(exist_ok=True)
+    for folder in root.iterdir():
+        pid, _, started = folder.name.partition("-")
+        if pid.isdigit() and started.isdigit() and not Identity(int(pid), int(started)).alive:
+            shutil.rmtree(folder, ignore_errors=True)
+    own = this_process()
+    folder = root / f"{own.pid}-{own.started}"
+    folder.mkdir()
+    try:
+        yield str(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_steps() -> None:
@@ -121,7 +147,7 @@ def _release(notes: Path, chosen: Settings) -> None:
             os.environ["GANGPLAN_HOME"] = before
 
 
-def _result(notes: Path, *, failed_step: str) -> RunResult:
+def _result(notes: Path, chosen: Settings, *, failed_step: str) -> RunResult:
     run = _note(notes, "run")
     names: dict[str, Any] = {"run_id": run.get("run_id", ""), "gang": run.get("name", "")}
     summary = Path(run["folder"]) / "summary.json" if run else None
@@ -137,8 +163,22 @@ def _result(notes: Path, *, failed_step: str) -> RunResult:
     if found:
         return RunResult(**{**found, "replicas": tuple(found["replicas"])})
     if failed_step:
-        return RunResult(**names, outcome="Error", reason=f"{failed_step} ended without saying why")
+        record = LocalStore(chosen.store).get(run["name"]) if run else None
+        told = f"; its gang: {record.reason}" if record is not None else ""
+        reason = f"step {failed_step} was ended from outside, or could not begin{told}"
+        return RunResult(
+            **names, outcome="Error", reason=reason, replicas=_last_seen(chosen, run.get("name", ""))
+        )
     return RunResult(**names, outcome=SUCCEEDED, reason="every step succeeded")
+
+
+def _last_seen(chosen: Settings, name: str) -> tuple[Mapping[str, Any], ...]:
+    """The replicas as their runtime last wrote them down, where no step could publish them."""
+    try:
+        status = local_runtime(chosen).status(name)
+    except (NotFound, StoreError):
+        return ()
+    return tuple(to_builtins(replica) for replica in status.replicas)
 
 
 def _note(notes: Path, name: str) -> dict[str, Any]:

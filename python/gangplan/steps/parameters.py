@@ -45,6 +45,10 @@ class Checker:
         """Two parameters that do not go together."""
         self._add(name, "CONTRADICTION", message)
 
+    def problems(self) -> tuple[Problem, ...]:
+        """What was found so far."""
+        return tuple(self._problems)
+
     def raise_if_any(self) -> None:
         """Raise all that was found.
 

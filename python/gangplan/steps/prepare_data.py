@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gangplan.documents import encode, write_atomic
+from gangplan.steps.parameters import Checker
 from gangplan.steps.process import step
 from gangplan.steps.run import open_run
 
@@ -41,8 +42,11 @@ def prepare_data(
     """
     from gangplan.train.data import load, save_npz
 
+    check = Checker()
+    whole_seed = check.whole("data_seed", seed, at_least=0)
+    check.raise_if_any()
     run = open_run(run_id, job_name, volume)
-    data = load(source, split=split or None, seed=int(seed))
+    data = load(source, split=split or None, seed=whole_seed)
     save_npz(data, run.data)
     facts = {
         "name": data.name,

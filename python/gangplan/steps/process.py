@@ -81,22 +81,27 @@ def _prepare() -> None:
     )
     signal.signal(signal.SIGTERM, _terminate)
     runner = int(os.environ.get(RUNNER) or 0) or _grandparent()
-    if runner and "KUBERNETES_SERVICE_HOST" not in os.environ:
-        _end_with(runner)
+    if runner and not in_cluster():
+        _end_with(runner, os.getppid())
 
 
-def _end_with(runner: int) -> None:
-    """Let this process end when the local run ends that it belongs to, however that ends.
+def in_cluster() -> bool:
+    """Whether this is a step in a cluster: in a pod, and not below a run that somebody started in that pod."""
+    return "KUBERNETES_SERVICE_HOST" in os.environ and not {RUNNER, "GANGPLAN_HOME"} & set(os.environ)
 
-    KFP puts a shell between the two, so the kernel's parent-death signal does not tell.
+
+def _end_with(*above: int) -> None:
+    """Let this process end when one of those above it ends, however that ends.
+
+    KFP puts a shell between run and step, so the kernel's parent-death signal does not tell of the run's end.
     """
     try:
-        handle = os.pidfd_open(runner)
+        handles = [os.pidfd_open(pid) for pid in above]
     except ProcessLookupError:
-        sys.exit(f"the run that started this step (pid {runner}) is gone")
+        sys.exit("the run that started this step is gone")
 
     def watch() -> None:
-        select.select([handle], [], [])
+        select.select(handles, [], [])
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True, name="watch-runner").start()

@@ -5,7 +5,7 @@ import logging
 from gangplan import admission
 from gangplan.local.survivors import end_survivors
 from gangplan.steps.process import step
-from gangplan.steps.run import clock, open_run
+from gangplan.steps.run import clock, cluster_view, open_run
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,10 @@ def release(*, run_id: str, job_name: str, volume: str) -> str:
     run = open_run(run_id, job_name, volume)
     if ended := end_survivors(run_id):
         log.warning("ended %s processes that the run left behind", ended)
+    store = run.store()
+    with store.leadership():
+        # A gang whose launch step was killed has failed; it was not canceled.
+        admission.run_settle(store, cluster_view(store).gone, now=clock(), lifetimes=run.lifetimes)
     record = admission.finish(
         run.store(), run.name, run_id=run_id, outcome="Canceled", reason="the run ended first", now=clock()
     )

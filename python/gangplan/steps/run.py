@@ -1,7 +1,6 @@
 """One run of a pipeline: its gang's name, its folder on the volume, the cluster that it runs on."""
 
 import hashlib
-import os
 import re
 import time
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from gangplan.errors import ConfigError, InvalidInput, Problem
 from gangplan.local.cluster import LocalCluster
 from gangplan.local.runtime import TRAINERS, LocalRuntime
 from gangplan.local.store import LocalStore
-from gangplan.steps.process import note
+from gangplan.steps.process import in_cluster, note
 
 _SLUG_LIMIT = 30
 """Longest readable part of a gang's name: with the hash and the longest child suffix it stays within 63."""
@@ -94,8 +93,9 @@ def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
         ConfigError: The step runs in a cluster, which this version does not drive.
         InvalidInput: There is no run id.
     """
-    if "KUBERNETES_SERVICE_HOST" in os.environ:
-        raise ConfigError("this version runs pipelines on one machine only: use `gangplan run --local`")
+    if in_cluster():
+        message = "this version runs pipelines on one machine only: use `gangplan run --local`, also in a pod"
+        raise ConfigError(message)
     if not run_id:
         raise InvalidInput([Problem("run_id", "MISSING_FIELD", "must not be empty")], "parameters")
     chosen = settings()

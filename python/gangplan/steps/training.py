@@ -110,6 +110,14 @@ def training_manifest(
         check.contradiction("role_worker_count", "somebody must train: a worker or a chief")
     if roles["ps"].replicas and not roles["worker"].replicas:
         check.contradiction("role_ps_count", "parameter servers need at least one worker")
+    if strategy == "ps" and not roles["ps"].replicas:
+        check.contradiction("train_strategy", "ps needs at least one parameter server: set role_ps_count")
+    if strategy in {"mirrored", "alone"} and roles["ps"].replicas:
+        check.contradiction("train_strategy", f"{strategy} uses no parameter server: set role_ps_count=0")
+    if strategy == "alone" and sum(size.replicas for size in roles.values()) > 1:
+        check.contradiction(
+            "train_strategy", "alone is for one replica: set the counts of the other roles to 0"
+        )
     words = [
         *("python", "-m", "gangplan.train.classifier"),
         *("--data", str(run.data)),
