@@ -11,7 +11,7 @@ import pytest
 from runs import job, nothing_left, python, records, until
 from steps.conftest import Steps
 
-from gangplan.errors import Conflict, JobCanceled, JobFailed, JobTimedOut
+from gangplan.errors import ConfigError, Conflict, JobCanceled, JobFailed, JobTimedOut
 from gangplan.steps.conclude import conclude
 from gangplan.steps.release import release
 from gangplan.steps.run import gang_name
@@ -120,9 +120,12 @@ def test_conclude_ends_green_after_success():
     assert conclude(outcome="Succeeded", reason="") == "Succeeded"
 
 
-def test_a_step_in_a_cluster_says_that_this_version_cannot(steps, monkeypatch):
+def test_a_step_in_a_cluster_says_that_this_version_cannot(steps, tmp_path, monkeypatch):
+    """In a pod, with neither a local run above it nor a home: KFP started it there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GANGPLAN_HOME")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    with pytest.raises(Exception, match="one machine"):
+    with pytest.raises(ConfigError, match="one machine"):
         steps.admit()
 
 
