@@ -143,6 +143,11 @@ def write_atomic(target: Path, data: bytes) -> None:
     Raises:
         OSError: It cannot be written; a file that was there is as it was and no temporary file is left.
     """
+    if target.exists() and not target.is_file():
+        # A device or a pipe is written to; renaming a file onto it would replace it.
+        with target.open("wb") as file:
+            file.write(data)
+        return
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,5 +1,6 @@
 """Documents survive the trip to Rust and back, and to files and back."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,17 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path):
         gp.dump(gp.Plan(traffic={"\ud800": 1}), target)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_a_pipe_or_a_device_is_written_to_and_not_replaced(tmp_path: Path):
+    """Renaming a file onto ``/dev/stdout`` or a pipe would put an ordinary file in its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        gp.dump(gp.Plan(), pipe)
+        assert b"placements" in os.read(reader, 65536)
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
