@@ -9,6 +9,7 @@ import pytest
 from runs import gangplan, interrupt, job, left_behind, nothing_left, python, records, start, train, until
 
 SLEEP = python("import time; time.sleep(60)")
+TALKS = python("import time; print('so far so good', flush=True); time.sleep(60)")
 
 
 def descendants(pid: int) -> dict[int, str]:
@@ -30,6 +31,16 @@ def descendants(pid: int) -> dict[int, str]:
             except OSError:
                 continue
     return found
+
+
+def logs(home: Path) -> list[Path]:
+    """The logs of both workers, once there are two."""
+
+    def both() -> list[Path] | None:
+        found = sorted(home.glob("jobs/*/*/worker-*.log"))
+        return found if len(found) == 2 else None
+
+    return until(both, "two logs")
 
 
 def steps(pid: int) -> list[int]:
@@ -160,11 +171,12 @@ def test_a_killed_launch_step_takes_its_replicas_along(tmp_path, number):
         "-o",
         "json",
         "-p",
-        "tfjob_yaml=" + job(Worker=(SLEEP, 2)),
+        "tfjob_yaml=" + job(Worker=(TALKS, 2)),
         log=tmp_path / "run",
     )
     until(lambda: [r for r in records(home) if r.phase == "Bound"], "the gang's start")
     step = until(lambda: steps(process.pid), "the launch step")[0]
+    until(lambda: all("so far so good" in log.read_text() for log in logs(home)), "the replicas' first words")
     os.kill(step, number)
     assert process.wait(timeout=30) == 5
     result = json.loads((tmp_path / "run.out").read_text())

@@ -16,10 +16,12 @@ from gangplan.config import Settings
 from gangplan.documents import to_builtins
 from gangplan.errors import NotFound, StoreError
 from gangplan.local.cluster import this_process
+from gangplan.local.log import last_lines
 from gangplan.local.process import Identity
 from gangplan.local.store import LocalStore
 from gangplan.local.survivors import descendants
 from gangplan.pipeline import run_local
+from gangplan.runtime import ReplicaStatus
 from gangplan.snapshot import Snapshot
 from gangplan.steps.outcome import SUCCEEDED
 from gangplan.steps.process import NOTES, RUNNER
@@ -29,6 +31,9 @@ from gangplan.steps.run import local_runtime
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, the request to end, the end of the terminal."""
+
+LAST_WORDS = 3
+"""Last lines of each replica's log in the reason of a run whose step could not say more."""
 
 PATIENCE_S = 4.0
 """Seconds that steps have to end by themselves after Ctrl-C; then they are killed."""
@@ -166,19 +171,28 @@ def _result(notes: Path, chosen: Settings, *, failed_step: str) -> RunResult:
         record = LocalStore(chosen.store).get(run["name"]) if run else None
         told = f"; its gang: {record.reason}" if record is not None else ""
         reason = f"step {failed_step} was ended from outside, or could not begin{told}"
+        replicas = _last_seen(chosen, run.get("name", ""))
+        tails = [
+            f"  {item.name} | {line}"
+            for item in replicas
+            if item.log is not None
+            for line in last_lines(Path(item.log), LAST_WORDS)
+        ]
         return RunResult(
-            **names, outcome="Error", reason=reason, replicas=_last_seen(chosen, run.get("name", ""))
+            **names,
+            outcome="Error",
+            reason="\n".join([reason, *tails]),
+            replicas=tuple(to_builtins(item) for item in replicas),
         )
     return RunResult(**names, outcome=SUCCEEDED, reason="every step succeeded")
 
 
-def _last_seen(chosen: Settings, name: str) -> tuple[Mapping[str, Any], ...]:
+def _last_seen(chosen: Settings, name: str) -> tuple[ReplicaStatus, ...]:
     """The replicas as their runtime last wrote them down, where no step could publish them."""
     try:
-        status = local_runtime(chosen).status(name)
+        return local_runtime(chosen).status(name).replicas
     except (NotFound, StoreError):
         return ()
-    return tuple(to_builtins(replica) for replica in status.replicas)
 
 
 def _note(notes: Path, name: str) -> dict[str, Any]:
