@@ -101,6 +101,11 @@ test-py: dev ## Run the Python tests (PYTEST_ARGS=… narrows them)
 test-kube-newest: .make/kube-newest ## Run the tests of kube/ against the newest Kubernetes client
 	@PYTHONPATH=python .venv-kube-newest/bin/python -m pytest tests/kube
 
+CASES ?= tests/data/cases
+.PHONY: conformance
+conformance: dev ## Solve and judge a folder of placement cases (CASES=DIR, SKIP_UNSUPPORTED=1, OUT=DIR)
+	@PYTHONPATH=tests $(BIN)/python -m conformance "$(CASES)" $(if $(SKIP_UNSUPPORTED),--skip-unsupported) $(if $(OUT),--out "$(OUT)")
+
 # ---- what is committed or shipped
 
 .PHONY: pipelines
