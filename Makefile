@@ -106,6 +106,27 @@ CASES ?= tests/data/cases
 conformance: dev ## Solve and judge a folder of placement cases (CASES=DIR, SKIP_UNSUPPORTED=1, OUT=DIR)
 	@PYTHONPATH=tests $(BIN)/python -m conformance "$(CASES)" $(if $(SKIP_UNSUPPORTED),--skip-unsupported) $(if $(OUT),--out "$(OUT)")
 
+# ---- fuzzing
+
+# Long enough for a release; shorter while one works.
+FUZZ_SECONDS ?= 600
+
+.PHONY: fuzz
+fuzz: .make/fuzz ## Fuzz the solver: any bytes, and any small cluster (FUZZ_SECONDS=600 each); new inputs join the corpus
+	@for target in decode solve; do \
+	  echo "fuzzing $$target for $(FUZZ_SECONDS) s …"; \
+	  mkdir -p .make/corpus/$$target core/fuzz/corpus/$$target; \
+	  $(FUZZ) run --sanitizer none --fuzz-dir core/fuzz $$target .make/corpus/$$target core/fuzz/corpus/$$target -- \
+	    -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=20 -print_final_stats=1 2>&1 \
+	    | grep -E 'ERROR|panicked|SUMMARY|Done|execs_per_sec|exec_per_sec|new_units' ; \
+	done
+
+# The coverage flags that fuzzing needs are unstable ones; RUSTC_BOOTSTRAP lets the pinned compiler take them.
+FUZZ := RUSTC_BOOTSTRAP=1 .make/fuzz/bin/cargo-fuzz
+
+.make/fuzz: | .make/needs
+	@cargo install --quiet --locked --root $@ cargo-fuzz@0.13.2
+
 # ---- what is committed or shipped
 
 .PHONY: pipelines
