@@ -23,8 +23,16 @@ def role(name: str = "worker", replicas: int = 1, *, gpus: int = 0, cpu: str = "
     return gp.Role(**{"name": name, "replicas": replicas, "requests": requests} | more)
 
 
-def gang(name: str = "g1", *roles: gp.Role, **more: Any) -> gp.Gang:
-    """A gang of one worker unless roles are given."""
+def gang(
+    name: str = "g1",
+    *roles: gp.Role,
+    required: str | None = None,
+    preferred: str | None = None,
+    **more: Any,
+) -> gp.Gang:
+    """A gang of one worker unless roles are given; it has a closeness if it names a level."""
+    if required or preferred:
+        more["topology"] = gp.Closeness(required=required, preferred=preferred)
     return gp.Gang(name=name, roles=roles or (role(),), **more)
 
 

@@ -16,6 +16,7 @@ next to nothing and needs none of the extras.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gangplan.closeness import Closeness, ReplicaAffinity, Slice, Spread
     from gangplan.documents import dump
     from gangplan.errors import (
         CheckFailed,
@@ -39,14 +40,27 @@ if TYPE_CHECKING:
         Violation,
     )
     from gangplan.options import SolveOptions
-    from gangplan.plan import Change, Exclusion, Holder, LevelFit, Plan, Rejection, Stats
+    from gangplan.plan import (
+        Certificate,
+        Change,
+        Earmark,
+        Exclusion,
+        Holder,
+        LevelFit,
+        Plan,
+        Rejection,
+        Stats,
+    )
     from gangplan.snapshot import (
         Container,
         Expression,
         Gang,
+        Group,
+        NamespaceQuota,
         Node,
         NodeSelectorTerm,
         Pod,
+        PreferredTerm,
         Queue,
         Role,
         Running,
@@ -58,6 +72,7 @@ if TYPE_CHECKING:
     from gangplan.solver import check, load, solve, traffic
 
 _HOMES = {
+    "closeness": ("Closeness", "ReplicaAffinity", "Slice", "Spread"),
     "documents": ("dump",),
     "errors": (
         "CheckFailed",
@@ -81,14 +96,27 @@ _HOMES = {
         "Violation",
     ),
     "options": ("SolveOptions",),
-    "plan": ("Change", "Exclusion", "Holder", "LevelFit", "Plan", "Rejection", "Stats"),
+    "plan": (
+        "Certificate",
+        "Change",
+        "Earmark",
+        "Exclusion",
+        "Holder",
+        "LevelFit",
+        "Plan",
+        "Rejection",
+        "Stats",
+    ),
     "snapshot": (
         "Container",
         "Expression",
         "Gang",
+        "Group",
+        "NamespaceQuota",
         "Node",
         "NodeSelectorTerm",
         "Pod",
+        "PreferredTerm",
         "Queue",
         "Role",
         "Running",

@@ -9,11 +9,12 @@ cycle decide who takes it: whatever part of a cycle was written, no capacity is 
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gangplan import solver
+from gangplan.closeness import Closeness
 from gangplan.errors import Conflict, InvalidInput
 from gangplan.plan import Plan
 from gangplan.record import HOLDING, WAITING, GangRecord, Outcome, Owner, Reservation, enter
@@ -99,8 +100,18 @@ def _known_parts(gang: Gang, cluster: Snapshot) -> Gang:
     return replace(
         gang,
         queue=gang.queue if any(queue.name == gang.queue for queue in cluster.queues) else None,
-        required=gang.required if gang.required in levels else None,
-        preferred=gang.preferred if gang.preferred in levels else None,
+        topology=None if gang.topology is None else _known_levels(gang.topology, levels),
+    )
+
+
+def _known_levels(asked: Closeness, levels: Collection[str]) -> Closeness:
+    """A closeness without the levels that this cluster does not know any more."""
+    return replace(
+        asked,
+        required=asked.required if asked.required in levels else None,
+        preferred=asked.preferred if asked.preferred in levels else None,
+        slices=tuple(item for item in asked.slices if item.level in levels),
+        spread=tuple(item for item in asked.spread if item.level in levels),
     )
 
 

@@ -15,9 +15,25 @@ class SolveOptions:
         deadline_s: Wall time after which the solve stops searching, in whole seconds; None: no limit. A plan
             that it cut says so in ``stats.stopped_by``, and may differ from run to run.
         changes: Whether refusals come with changes that were tried and would admit the gang.
+        placement: Which of the nodes that serve a gang equally well is taken: the one with the least (``pack``) or
+            the most (``spread``) left.
+        fair_share: What the deserved share of a queue is: as ``Queue.deserved`` says (``quota``), the cluster shared
+            out by weight (``weight``: each resource by itself, ``drf``: by dominant resource), or ``none``.
+        bypass: Whether others may start behind a gang that cannot be placed: it blocks nobody (``free``), nothing of
+            the same queue starts behind it (``none``), or the first such gang keeps the room in which it can start
+            soonest (``earmark``).
+        finish_broken_first: In a queue, at equal priority, a gang that runs with less than its minimum comes before
+            those that hold nothing.
+        nonpreemptible_within_deserved: Gangs that may not be preempted stay within what their queue, and those above
+            it, deserve.
     """
 
     version: Literal[1] = 1
     budget: int = 200_000_000
     deadline_s: int | None = None
     changes: bool = True
+    placement: Literal["pack", "spread"] = "pack"
+    fair_share: Literal["quota", "weight", "drf", "none"] = "quota"
+    bypass: Literal["free", "none", "earmark"] = "free"
+    finish_broken_first: bool = False
+    nonpreemptible_within_deserved: bool = False

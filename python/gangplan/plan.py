@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Stage = Literal["quota", "class", "capacity", "topology", "packing"]
+Stage = Literal["quota", "class", "capacity", "topology", "packing", "fairness", "earmark"]
 """What binds first, from cheap to dear: the queue; no node passes selectors, taints and readiness; not enough in
-sum; no single domain of the required level; enough in sum but not in pieces."""
+sum; no single domain of the required level; enough in sum but not in pieces; not this gang's turn or right; the
+room is kept for a gang that comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,22 +67,57 @@ class Change:
 
     Attributes:
         kind: ``replicas`` (fewer replicas of a role), ``level`` (relax the required level), ``limit`` (raise a
-            queue's limit), ``wait`` (until a gang has ended).
-        role: With ``replicas``: the role.
-        to: With ``replicas`` the count, with ``level`` the level (``cluster``: none), with ``limit`` the limit.
+            queue's limit), ``wait`` (until a gang has ended), ``request`` (smaller requests of a role), ``free`` (an
+            amount of a resource), ``constraint`` (drop a rule that the gang sets itself), ``nodes`` (add nodes).
+        role: With ``replicas`` and ``request``: the role. With ``level`` and ``constraint``: the role that says it,
+            if one does.
+        group: With ``level`` and ``constraint``: the group that says it, if one does.
+        to: With ``replicas`` the count, with ``level`` the level (``cluster``: none), with ``limit`` the limit, with
+            ``request`` the amount, with ``nodes`` how many.
         queue: With ``limit``: the queue.
-        resource: With ``limit``: the resource.
+        namespace: With ``limit``: the namespace, if its quota is meant.
+        resource: With ``limit``, ``request`` and ``free``: the resource.
         gang: With ``wait``: the gang.
+        amount: With ``free``: how much.
+        at: With ``free``: the domain or node where.
+        constraint: With ``constraint``: the field that is dropped, such as ``node_selector`` or ``slices``.
+        node: With ``nodes``: the node that they are like.
         text: The change as a short sentence without full stop.
     """
 
-    kind: Literal["replicas", "level", "limit", "wait"]
+    kind: Literal["replicas", "level", "limit", "wait", "request", "free", "constraint", "nodes"]
     role: str | None = None
+    group: str | None = None
     to: str | None = None
     queue: str | None = None
+    namespace: str | None = None
     resource: str | None = None
     gang: str | None = None
+    amount: str | None = None
+    at: str | None = None
+    constraint: str | None = None
+    node: str | None = None
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """Proof that no placement exists in certain domains.
+
+    It gives points to the replicas of each role, such that the gang needs more points than the nodes of a domain can
+    host at best, each by itself.
+
+    Attributes:
+        weights: Points of one replica, by role name; a role that is not listed has none.
+        needs: Points of all replicas that must still start.
+        most: The most points that any of the domains can host.
+        domains: The domains, their values joined by ``/``; empty for the whole cluster.
+    """
+
+    weights: Mapping[str, int]
+    needs: int
+    most: int
+    domains: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +139,7 @@ class Rejection:
         exclusions: Nodes that rules keep away from roles, by role, then rule.
         holders: Who holds the room that is short, the largest first.
         changes: Changes that were tried and admit the gang.
+        certificates: Proofs that no placement exists, where weights prove it.
     """
 
     stage: Stage
@@ -119,6 +156,7 @@ class Rejection:
     exclusions: tuple[Exclusion, ...] = ()
     holders: tuple[Holder, ...] = ()
     changes: tuple[Change, ...] = ()
+    certificates: tuple[Certificate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,15 +179,32 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Earmark:
+    """Room that is kept for a gang that comes first.
+
+    Attributes:
+        nodes: The nodes on which it is kept.
+        starts_in_s: When the gang can start there, in seconds from now; None: not known.
+    """
+
+    nodes: tuple[str, ...]
+    starts_in_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The answer to a snapshot: every waiting gang is either placed whole or refused with a reason.
 
     Attributes:
         version: Version of the document format.
-        placements: Gang → role → nodes: one node for each replica that must still start, by ascending index.
+        placements: Gang → role → nodes: one node for each replica that starts now, by ascending index of those that
+            do not run. Of an elastic gang the last ones may be left out.
         rejections: Gang → why it was refused.
         traffic: Placed gang → cost of its traffic: for each pair of replicas that talk, weight times the number
             of topology levels (``node`` included) that part them, running replicas included.
+        earmarks: Refused gang → the room that is kept for it.
+        hash: Sixteen hex digits over all of the plan but ``stats`` and this: equal plans have equal hashes. Empty:
+            not given.
         stats: What the solve did.
     """
 
@@ -157,4 +212,6 @@ class Plan:
     placements: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     rejections: Mapping[str, Rejection] = field(default_factory=dict)
     traffic: Mapping[str, int] = field(default_factory=dict)
+    earmarks: Mapping[str, Earmark] = field(default_factory=dict)
+    hash: str = ""
     stats: Stats = field(default_factory=Stats)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gangplan.closeness import Closeness, ReplicaAffinity
+
 TaintEffect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
 
@@ -55,6 +57,7 @@ class Node:
         taints: Taints of the node.
         unschedulable: Cordoned: nothing new is placed here, what runs here stays.
         ready: A node that is not ready gets nothing new.
+        zones: What each NUMA zone offers, by resource name. A resource that no zone lists belongs to the node.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Node:
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     ready: bool = True
+    zones: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,12 @@ class Queue:
         priority: Gangs of a queue with a higher priority come first.
         limit: Never passed by a new placement, by resource name. A resource that is not listed has no limit.
         open: A closed queue admits nothing new.
+        weight: Its part of what is left when all have what they deserve, relative to the other queues that want
+            more; 0: no claim.
+        deserved: What it gets before others get more than they deserve, by resource name; None: nothing is said.
+            A resource that a given map does not list is not accounted.
+        guarantee: What is kept free for it, by resource name.
+        created: When it was made, in seconds since 1970; among equals older comes first.
     """
 
     name: str
@@ -82,6 +92,10 @@ class Queue:
     priority: int = 0
     limit: Mapping[str, str] = field(default_factory=dict)
     open: bool = True
+    weight: int = 1
+    deserved: Mapping[str, str] | None = None
+    guarantee: Mapping[str, str] = field(default_factory=dict)
+    created: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +158,19 @@ class NodeSelectorTerm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PreferredTerm:
+    """Nodes that a role would rather use, as a preferred scheduling term of Kubernetes.
+
+    Attributes:
+        weight: From 1 to 100; the weights of all terms that hold for a node add up.
+        expressions: All must hold. A term without expressions holds for no node.
+    """
+
+    weight: int
+    expressions: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """One kind of replica of a gang: same requests, same needs, a count.
 
@@ -155,6 +182,17 @@ class Role:
         node_selector: Labels that a node must have with these values.
         node_affinity: Required node affinity: one of the terms must hold. No term means any node.
         tolerations: Taints that these replicas tolerate.
+        min: The gang has no replicas or at least so many of this role. None: all of them, or 0 where the gang says
+            ``min_member`` or ``min_groups``.
+        priority: Inside the gang, higher grows first.
+        labels: Labels of the replicas, for the affinity of others.
+        preferred_node_affinity: Nodes that it would rather use.
+        replica_affinity: Other replicas that it must or should lie near to, or apart from.
+        topology: How near to each other its replicas lie; None: nothing asked.
+        ranks: Replica *i* talks to replica *i* + 1 (in a ring the last one to the first), so that they are not
+            alike; None: they are.
+        single_zone: Each replica has what zones offer from a single zone of its node. A node without zones is one
+            zone.
     """
 
     name: str
@@ -164,6 +202,14 @@ class Role:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     node_affinity: tuple[NodeSelectorTerm, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
+    min: int | None = None
+    priority: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    preferred_node_affinity: tuple[PreferredTerm, ...] = ()
+    replica_affinity: tuple[ReplicaAffinity, ...] = ()
+    topology: Closeness | None = None
+    ranks: Literal["ring", "chain"] | None = None
+    single_zone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +228,28 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Some roles of a gang, and those of the groups below it, with a minimum and a closeness of their own.
+
+    Attributes:
+        name: Unique among the groups of the gang.
+        roles: Its own roles. The order decides nothing.
+        parent: The group above; None for an outermost one. What is said of a group holds for its own roles and those
+            of the groups below it together.
+        topology: How near to each other its replicas lie; None: nothing asked.
+        min: With any replica it has at least so many; None: 0.
+        set: The set that it is counted in by the gang's ``min_groups``.
+    """
+
+    name: str
+    roles: tuple[str, ...] = ()
+    parent: str | None = None
+    topology: Closeness | None = None
+    min: int | None = None
+    set: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
     """Replicas that start together or not at all.
 
@@ -191,9 +259,14 @@ class Gang:
         queue: The queue that it waits in and is counted in; None: in no queue.
         priority: In a queue, higher comes first.
         created: When it was asked for, in seconds since 1970; among equals older comes first.
-        required: All replicas must lie in one domain of this level: a key of the snapshot's ``topology``,
-            or ``node``.
-        preferred: They should lie in one domain of this level; where none fits, in one of the next level out.
+        topology: How near to each other its replicas lie; None: nothing asked.
+        groups: Groups of its roles.
+        min_groups: Set of groups → how many of them must have their minimum; the others may have no replica. Empty:
+            all groups must have their minimum.
+        min_member: The gang has no replicas or at least so many; None: what its roles say.
+        preemptible: Whether it may be evicted for others.
+        runtime_s: How long it runs, in seconds, where that is known.
+        namespace: The namespace whose quota counts it.
         traffic: Which roles talk. Empty means that every pair of replicas does, with weight 1.
     """
 
@@ -202,8 +275,13 @@ class Gang:
     queue: str | None = None
     priority: int = 0
     created: int = 0
-    required: str | None = None
-    preferred: str | None = None
+    topology: Closeness | None = None
+    groups: tuple[Group, ...] = ()
+    min_groups: Mapping[str, int] = field(default_factory=dict)
+    min_member: int | None = None
+    preemptible: bool = True
+    runtime_s: int | None = None
+    namespace: str = ""
     traffic: tuple[Traffic, ...] = ()
 
 
@@ -220,6 +298,12 @@ class Running:
         requests: What it takes; only without ``gang`` (otherwise the role says it). One of ``pods`` is added.
         queue: The queue that it counts in; only without ``gang``.
         reserved: It does not run yet: the place is kept for it by a reservation.
+        preemptible: Whether it may be evicted for others; None: as its gang says, and yes for any other pod.
+        priority: Its priority; None: that of its gang, and 0 for any other pod.
+        terminating: It is leaving: it counts for nothing, and its room is free.
+        zone: The zone of its node that it sits in, from 0; None: in no single one.
+        ends_s: It is known to end in so many seconds.
+        labels: Labels, for the affinity of others; only without ``gang`` (otherwise the role says them).
     """
 
     name: str
@@ -230,6 +314,27 @@ class Running:
     requests: Mapping[str, str] = field(default_factory=dict)
     queue: str | None = None
     reserved: bool = False
+    preemptible: bool | None = None
+    priority: int | None = None
+    terminating: bool = False
+    zone: int | None = None
+    ends_s: int | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceQuota:
+    """A limit on what the replicas of a namespace take together, as a ``ResourceQuota`` of Kubernetes.
+
+    Attributes:
+        namespace: Unique among the quotas.
+        hard: Never passed by a new placement, by resource name. A resource that is not listed has no limit.
+        used: What others use; replicas of gangs in the namespace that run are counted besides.
+    """
+
+    namespace: str
+    hard: Mapping[str, str] = field(default_factory=dict)
+    used: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,12 +345,13 @@ class Snapshot:
         version: Version of the document format.
         topology: Node label keys from coarse to fine, such as ``("zone", "rack")``. A domain is the tuple of
             values down to a level, so equal values under different parents are different domains. A node
-            that lacks one of the labels is outside the topology and takes no gang that asks for a level.
+            that lacks one of the labels is outside the topology and takes no replicas with a closeness.
             The level ``node`` is always there, below these.
         nodes: The machines.
         queues: The queues.
         gangs: The gangs, running and waiting.
         running: What holds a place on a node, whoever owns it.
+        quotas: Limits on namespaces.
     """
 
     version: Literal[1] = 1
@@ -254,3 +360,4 @@ class Snapshot:
     queues: tuple[Queue, ...] = ()
     gangs: tuple[Gang, ...] = ()
     running: tuple[Running, ...] = ()
+    quotas: tuple[NamespaceQuota, ...] = ()

@@ -72,7 +72,7 @@ class Admission(RuleBasedStateMachine):
             roles=given_roles,
             priority=priority,
             queue=queue,
-            required=required,
+            topology=gp.Closeness(required=required) if required else None,
             created=int(self.now),
         )
         record = new(wanted, uid=f"{name}-{self.shelf.version}", run_id="run", now=self.now, owner=owner)
@@ -202,8 +202,9 @@ class Admission(RuleBasedStateMachine):
             placed = {role: len(nodes) for role, nodes in record.reservation.placement.items()}
             assert placed == {role.name: role.replicas for role in record.gang.roles}
             nodes = record.reservation.nodes
-            assert record.gang.required != "node" or len(nodes) == 1
-            assert record.gang.required != "rack" or len({POOL[name].labels["rack"] for name in nodes}) == 1
+            required = record.gang.topology and record.gang.topology.required
+            assert required != "node" or len(nodes) == 1
+            assert required != "rack" or len({POOL[name].labels["rack"] for name in nodes}) == 1
 
     @invariant()
     def records_only_move_on(self) -> None:
@@ -225,7 +226,8 @@ class Admission(RuleBasedStateMachine):
         records = tuple(self.shelf.records.values())
         held = [record for record in records if record.phase in HOLDING]
         for record in records:
-            known = record.gang.required != "building" and record.gang.queue in {
+            asked = record.gang.topology or gp.Closeness()
+            known = asked.required != "building" and record.gang.queue in {
                 None,
                 *(queue.name for queue in self.cluster.queues),
             }

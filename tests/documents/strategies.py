@@ -26,6 +26,14 @@ expressions = st.builds(
     values=tuples(small),
 )
 containers = st.builds(gp.Container, requests=resources, limits=resources, sidecar=st.booleans())
+closeness = st.none() | st.builds(
+    gp.Closeness,
+    required=st.none() | names,
+    preferred=st.none() | names,
+    slices=tuples(st.builds(gp.Slice, level=names, size=st.integers(1, 100))),
+    balanced=st.booleans(),
+    spread=tuples(st.builds(gp.Spread, level=names, most=st.integers(1, 100))),
+)
 effects = st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"])
 roles = st.builds(
     gp.Role,
@@ -47,6 +55,24 @@ roles = st.builds(
             effect=st.just("") | effects,
         )
     ),
+    min=st.none() | st.integers(0, 1000),
+    priority=st.integers(-(2**31), 2**31 - 1),
+    labels=labels,
+    preferred_node_affinity=tuples(
+        st.builds(gp.PreferredTerm, weight=st.integers(1, 100), expressions=tuples(expressions))
+    ),
+    replica_affinity=tuples(
+        st.builds(
+            gp.ReplicaAffinity,
+            level=names,
+            match_labels=labels,
+            anti=st.booleans(),
+            required=st.booleans(),
+        )
+    ),
+    topology=closeness,
+    ranks=st.none() | st.sampled_from(["ring", "chain"]),
+    single_zone=st.booleans(),
 )
 gangs = st.builds(
     gp.Gang,
@@ -55,8 +81,23 @@ gangs = st.builds(
     queue=st.none() | names,
     priority=st.integers(-(2**31), 2**31 - 1),
     created=whole,
-    required=st.none() | names,
-    preferred=st.none() | names,
+    topology=closeness,
+    groups=tuples(
+        st.builds(
+            gp.Group,
+            name=names,
+            roles=tuples(names),
+            parent=st.none() | names,
+            topology=closeness,
+            min=st.none() | st.integers(0, 1000),
+            set=st.none() | names,
+        )
+    ),
+    min_groups=st.dictionaries(names, st.integers(0, 10), max_size=3),
+    min_member=st.none() | st.integers(0, 1000),
+    preemptible=st.booleans(),
+    runtime_s=st.none() | st.integers(0, 10**9),
+    namespace=small,
     traffic=tuples(st.builds(gp.Traffic, a=names, b=names, weight=st.integers(0, 1000))),
 )
 nodes = st.builds(
@@ -67,6 +108,7 @@ nodes = st.builds(
     taints=tuples(st.builds(gp.Taint, key=small, value=small, effect=effects)),
     unschedulable=st.booleans(),
     ready=st.booleans(),
+    zones=tuples(resources),
 )
 queues = st.builds(
     gp.Queue,
@@ -75,6 +117,10 @@ queues = st.builds(
     priority=st.integers(-(2**31), 2**31 - 1),
     limit=resources,
     open=st.booleans(),
+    weight=st.integers(0, 1000),
+    deserved=st.none() | resources,
+    guarantee=resources,
+    created=whole,
 )
 running = st.builds(
     gp.Running,
@@ -86,7 +132,14 @@ running = st.builds(
     requests=resources,
     queue=st.none() | names,
     reserved=st.booleans(),
+    preemptible=st.none() | st.booleans(),
+    priority=st.none() | st.integers(-(2**31), 2**31 - 1),
+    terminating=st.booleans(),
+    zone=st.none() | st.integers(0, 3),
+    ends_s=st.none() | st.integers(0, 10**9),
+    labels=labels,
 )
+quotas = st.builds(gp.NamespaceQuota, namespace=small, hard=resources, used=resources)
 snapshots = st.builds(
     gp.Snapshot,
     topology=tuples(names),
@@ -94,17 +147,23 @@ snapshots = st.builds(
     queues=tuples(queues),
     gangs=tuples(gangs),
     running=tuples(running),
+    quotas=tuples(quotas),
 )
 options = st.builds(
     gp.SolveOptions,
     budget=st.integers(1, 10**12),
     deadline_s=st.none() | st.integers(0, 10_000),
     changes=st.booleans(),
+    placement=st.sampled_from(["pack", "spread"]),
+    fair_share=st.sampled_from(["quota", "weight", "drf", "none"]),
+    bypass=st.sampled_from(["free", "none", "earmark"]),
+    finish_broken_first=st.booleans(),
+    nonpreemptible_within_deserved=st.booleans(),
 )
 counts = st.dictionaries(names, st.integers(0, 1000), max_size=3)
 rejections = st.builds(
     gp.Rejection,
-    stage=st.sampled_from(["quota", "class", "capacity", "topology", "packing"]),
+    stage=st.sampled_from(["quota", "class", "capacity", "topology", "packing", "fairness", "earmark"]),
     rule=small,
     message=small,
     position=st.integers(1, 1000),
@@ -124,14 +183,25 @@ rejections = st.builds(
     changes=tuples(
         st.builds(
             gp.Change,
-            kind=st.sampled_from(["replicas", "level", "limit", "wait"]),
+            kind=st.sampled_from(
+                ["replicas", "level", "limit", "wait", "request", "free", "constraint", "nodes"]
+            ),
             role=st.none() | small,
+            group=st.none() | small,
             to=st.none() | small,
             queue=st.none() | small,
+            namespace=st.none() | small,
             resource=st.none() | small,
             gang=st.none() | small,
+            amount=st.none() | small,
+            at=st.none() | small,
+            constraint=st.none() | small,
+            node=st.none() | small,
             text=small,
         )
+    ),
+    certificates=tuples(
+        st.builds(gp.Certificate, weights=counts, needs=whole, most=whole, domains=tuples(small))
     ),
 )
 plans = st.builds(
@@ -139,6 +209,12 @@ plans = st.builds(
     placements=st.dictionaries(names, st.dictionaries(names, tuples(names), max_size=3), max_size=3),
     rejections=st.dictionaries(names, rejections, max_size=3),
     traffic=st.dictionaries(names, st.integers(0, 10**12), max_size=3),
+    earmarks=st.dictionaries(
+        names,
+        st.builds(gp.Earmark, nodes=tuples(names), starts_in_s=st.none() | st.integers(0, 10**9)),
+        max_size=3,
+    ),
+    hash=small,
     stats=st.builds(
         gp.Stats,
         nodes=st.integers(0, 10**6),

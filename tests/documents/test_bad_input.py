@@ -53,7 +53,11 @@ def found(document: object) -> dict[str, str]:
         ({"queues": [{"name": "a", "parent": "a"}]}, "$.queues[0].parent", "CYCLE"),
         ({"gangs": [{"name": "g", "roles": []}]}, "$.gangs[0].roles", "BAD_VALUE"),
         ({"gangs": [GANG | {"queue": "q"}]}, "$.gangs[0].queue", "UNKNOWN_NAME"),
-        ({"gangs": [GANG | {"required": "rack"}]}, "$.gangs[0].required", "UNKNOWN_NAME"),
+        (
+            {"gangs": [GANG | {"topology": {"required": "rack"}}]},
+            "$.gangs[0].topology.required",
+            "UNKNOWN_NAME",
+        ),
         ({"gangs": [GANG, GANG]}, "$.gangs[1].name", "DUPLICATE_NAME"),
         (
             {"gangs": [{"name": "g", "roles": [{"name": "w", "replicas": 0}]}]},

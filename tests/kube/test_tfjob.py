@@ -62,7 +62,7 @@ def terms(*terms: Any) -> dict[str, Any]:
 def test_the_sample_is_one_gang_with_all_that_it_asks_for():
     found = gang(read(SAMPLE.read_text()), created=7)
     assert (found.name, found.queue, found.priority, found.created) == ("mnist", "research", 10, 7)
-    assert (found.required, found.preferred) == ("zone", "rack")
+    assert (found.topology.required, found.topology.preferred) == ("zone", "rack")
     roles = {role.name: role for role in found.roles}
     assert {name: role.replicas for name, role in roles.items()} == {"chief": 1, "ps": 2, "worker": 4}
     assert {(pair.a, pair.b) for pair in found.traffic} == {("ps", "chief"), ("ps", "worker")}
@@ -169,7 +169,7 @@ def test_what_is_left_out_or_null_has_kubernetes_defaults():
     bare["metadata"]["annotations"] = None
     manifest = read(write(bare))
     found = gang(manifest, created=0)
-    assert (found.queue, found.priority, found.required, found.roles[0].replicas) == (None, 0, None, 1)
+    assert (found.queue, found.priority, found.topology, found.roles[0].replicas) == (None, 0, None, 1)
     assert found.roles[0].tolerations == (gp.Toleration(operator="Exists"), gp.Toleration(key="a"))
     described = job(manifest, run_id="r", placement={"worker": ("n1",)}, env={})
     assert (described.deadline_s, described.backoff_limit, described.success_policy) == (None, 3, "")
@@ -450,6 +450,7 @@ def test_any_damage_to_a_manifest_is_an_answer_not_a_crash(data):
         return
     accepted = read(yaml.dump(manifest, Dumper=yaml.CSafeDumper))
     described = gang(accepted, created=0)
+    asked = described.topology or gp.Closeness()
     places = {role.name: ("n1",) * min(role.replicas, 50) for role in described.roles}
     assert job(accepted, run_id="r", placement=places, env={}).replicas
     gp.solve(
@@ -458,9 +459,7 @@ def test_any_damage_to_a_manifest_is_an_answer_not_a_crash(data):
             queues=(gp.Queue(name=described.queue),) if described.queue else (),
             topology=tuple(
                 dict.fromkeys(
-                    level
-                    for level in (described.required, described.preferred)
-                    if level not in {None, "node"}
+                    level for level in (asked.required, asked.preferred) if level not in {None, "node"}
                 )
             ),
         )
@@ -519,7 +518,8 @@ def test_what_we_write_we_read_back_as_the_same_gang_and_job(counts, chief, requ
     for role in found.roles:
         assert requests_of(role).get("nvidia.com/gpu", 0) == roles[role.name].gpus
     assert (found.queue or "", found.priority) == (request.queue, request.priority)
-    assert (found.required or "", found.preferred or "") == (request.required, request.preferred)
+    asked = found.topology or gp.Closeness()
+    assert (asked.required or "", asked.preferred or "") == (request.required, request.preferred)
     places = {role.name: tuple(f"n{index}" for index in range(role.replicas)) for role in found.roles}
     described = job(manifest, run_id="run-1", placement=places, env={})
     assert {(replica.role, replica.index, replica.node) for replica in described.replicas} == {

@@ -3,6 +3,7 @@
 import pytest
 from report.situations import GPU, HOSTILE, gang, lives
 
+from gangplan.closeness import Closeness
 from gangplan.plan import Change, Exclusion, Holder, LevelFit, Plan, Rejection
 from gangplan.snapshot import Gang, Node, Role, Running, Snapshot
 
@@ -23,7 +24,7 @@ def two_racks():
     big = Gang(
         name="big",
         queue="vision",
-        required="rack",
+        topology=Closeness(required="rack"),
         roles=(
             Role(name="chief", replicas=1, requests={"cpu": "1"}),
             Role(name="ps", replicas=2, requests={"cpu": "1"}),

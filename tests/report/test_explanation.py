@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from gangplan.closeness import Closeness
 from gangplan.errors import InvalidInput
 from gangplan.plan import Change, Exclusion, LevelFit, Plan, Rejection, Stats
 from gangplan.record import Reservation, enter, new
@@ -185,7 +186,7 @@ def test_what_the_solver_refuses_is_explained_at_every_stage():
         Gang(name="limited", roles=(role,), queue="small"),
         Gang(name="picky", roles=(replace(role, node_selector={"pool": "none"}),)),
         Gang(name="huge", roles=(replace(role, replicas=60),)),
-        Gang(name="together", roles=(replace(role, replicas=9),), required="rack"),
+        Gang(name="together", roles=(replace(role, replicas=9),), topology=Closeness(required="rack")),
         Gang(name="clumsy", roles=(replace(role, replicas=3, requests={GPU: "3"}),)),
         Gang(name="lucky", roles=(role,), created=-1),
     )

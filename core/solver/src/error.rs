@@ -58,7 +58,7 @@ pub enum ProblemCode {
     BadQuantity,
     /// A number or quantity that is too small or too large.
     OutOfRange,
-    /// Queues that are above themselves.
+    /// Queues or groups that are above themselves.
     Cycle,
     /// Two parts that cannot both hold.
     Contradiction,
@@ -66,6 +66,8 @@ pub enum ProblemCode {
     MalformedJson,
     /// A format version that this build cannot read.
     UnsupportedVersion,
+    /// A part of the format that this build cannot decide yet.
+    Unsupported,
 }
 
 /// Compares texts with the numbers in them as numbers, so that `[2]` comes before `[10]`.

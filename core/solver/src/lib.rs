@@ -15,7 +15,7 @@
 //!         {"name": "n1", "labels": {"rack": "r1"}, "allocatable": {"cpu": "8", "nvidia.com/gpu": "2"}},
 //!         {"name": "n2", "labels": {"rack": "r1"}, "allocatable": {"cpu": "8", "nvidia.com/gpu": "2"}}],
 //!     "gangs": [
-//!         {"name": "mnist", "required": "rack", "roles": [
+//!         {"name": "mnist", "topology": {"required": "rack"}, "roles": [
 //!             {"name": "ps", "replicas": 1, "requests": {"cpu": "2"}},
 //!             {"name": "worker", "replicas": 3, "requests": {"cpu": "2", "nvidia.com/gpu": "1"}}]},
 //!         {"name": "second", "roles": [

@@ -99,6 +99,7 @@ fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan
             Some(Stop::Caller) => return Err(Error::Interrupted),
         },
     };
+    plan.hash = plan.fingerprint();
     Ok(plan)
 }
 

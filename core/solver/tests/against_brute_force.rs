@@ -6,7 +6,7 @@ mod clusters;
 
 use std::collections::BTreeSet;
 
-use clusters::{Tape, gang, node, plan_for, role, seeded_bytes, texts};
+use clusters::{Tape, gang, node, plan_for, require, role, seeded_bytes, texts};
 use gangplan_solver::document::{Gang, Node, Role, Snapshot, Stage, Traffic};
 
 const RESOURCES: [&str; 3] = ["cpu", "gpu", "memory"];
@@ -35,7 +35,7 @@ fn instance(seed: u64) -> Snapshot {
         roles.push(role);
     }
     let mut gang = gang("g", roles);
-    gang.required = tape.pick(&[None, None, None, Some("rack"), Some("node")]).map(str::to_owned);
+    gang.topology = tape.pick(&[None, None, None, Some("rack"), Some("node")]).map(require);
     snapshot.gangs.push(gang);
     snapshot
 }
@@ -100,9 +100,9 @@ fn a_gang_is_placed_exactly_when_a_placement_exists() {
         let snapshot = instance(seed);
         let gang = &snapshot.gangs[0];
         let wanted: Vec<i64> = gang.roles.iter().map(|role| role.replicas).collect();
-        let exists = domains(&snapshot, gang.required.as_deref())
-            .iter()
-            .any(|nodes| hostable(nodes, &gang.roles).contains(&wanted));
+        let required = gang.topology.as_ref().and_then(|asked| asked.required.as_deref());
+        let exists =
+            domains(&snapshot, required).iter().any(|nodes| hostable(nodes, &gang.roles).contains(&wanted));
         let plan = plan_for(&snapshot);
         assert_eq!(plan.placements.contains_key("g"), exists, "instance {seed}: {snapshot:#?}");
         if let Some(rejection) = plan.rejections.get("g") {
@@ -215,7 +215,7 @@ fn traffic_is_close_to_the_least_possible() {
     for seed in 0..1500 {
         let mut snapshot = instance(seed);
         let gang = &mut snapshot.gangs[0];
-        gang.required = None;
+        gang.topology = None;
         if seed % 2 == 0 && gang.roles.len() > 1 {
             gang.traffic = vec![Traffic { a: "ps".to_owned(), b: "worker".to_owned(), weight: 3 }];
         }

@@ -7,7 +7,7 @@ mod clusters;
 use std::collections::BTreeMap;
 
 use clusters::{
-    Tape, amounts, expression, gang, member, node, plan_for, pod, queue, role, seeded_bytes, texts,
+    Tape, amounts, expression, gang, member, node, plan_for, pod, queue, require, role, seeded_bytes, texts,
 };
 use gangplan_solver::check;
 use gangplan_solver::document::{
@@ -54,7 +54,7 @@ fn snapshot(tape: &mut Tape<'_>) -> Snapshot {
             role.node_affinity = vec![NodeSelectorTerm { expressions }];
         }
         let mut gang = gang(name, roles);
-        gang.required = Some("rack".to_owned());
+        gang.topology = Some(require("rack"));
         gang.queue = queue.map(str::to_owned);
         snapshot.gangs.push(gang);
     }

@@ -6,7 +6,7 @@ mod clusters;
 
 use std::sync::atomic::AtomicBool;
 
-use clusters::{gang, member, node, plan_for, pod, queue, role, texts};
+use clusters::{gang, member, node, plan_for, pod, queue, require, role, texts};
 use gangplan_solver::document::{Gang, Node, Plan, Rejection, Snapshot, SolveOptions, Stage, StoppedBy};
 use gangplan_solver::{Error, solve};
 
@@ -59,7 +59,7 @@ fn a_gang_goes_where_its_replicas_are_together() {
 fn the_best_domain_is_named_when_the_required_level_is_too_small() {
     let nodes = vec![machine("n1", "r1", 1), machine("n2", "r7", 2), machine("n3", "r8", 2)];
     let mut big = job("big", 4);
-    big.required = Some("rack".to_owned());
+    big.topology = Some(require("rack"));
     let plan = plan_for(&racks(nodes, vec![big]));
     let rejection = &plan.rejections["big"];
     assert_eq!((rejection.stage, rejection.rule.as_str()), (Stage::Topology, "TOPOLOGY_TOO_SMALL"));
@@ -152,7 +152,7 @@ fn a_closed_queue_above_refuses_and_no_change_of_the_gang_helps() {
 fn running_replicas_pin_the_required_domain() {
     let nodes = vec![machine("n1", "r1", 1), machine("n2", "r1", 1), machine("n3", "r2", 8)];
     let mut half = job("half", 2);
-    half.required = Some("rack".to_owned());
+    half.topology = Some(require("rack"));
     let mut snapshot = racks(nodes, vec![half]);
     snapshot.running.push(member("half", "worker", 0, "n1"));
     let plan = plan_for(&snapshot);

@@ -121,7 +121,7 @@ proptest! {
                 prop_assert!(level.have.iter().all(|(role, have)| *have <= level.need[role]));
                 prop_assert_eq!(level.limited_by.is_none(), level.have == level.need);
                 if rejection.stage != gangplan_solver::document::Stage::Quota
-                    && Some(&level.level) == gang.required.as_ref()
+                    && Some(&level.level) == gang.topology.as_ref().and_then(|asked| asked.required.as_ref())
                 {
                     prop_assert!(level.have != level.need, "{} fits in {}", name, level.domain);
                 }
@@ -192,14 +192,18 @@ fn apply(snapshot: &mut Snapshot, name: &str, change: &gangplan_solver::document
             let gang = snapshot.gangs.iter_mut().find(|gang| gang.name == name).unwrap();
             let to = change.to.clone().unwrap();
             if to == "cluster" {
-                gang.preferred = gang.required.take();
+                let asked = gang.topology.as_mut().unwrap();
+                asked.preferred = asked.required.take();
             } else {
-                gang.required = Some(to);
+                gang.topology.as_mut().unwrap().required = Some(to);
             }
         }
         ChangeKind::Limit => {
             let queue = snapshot.queues.iter_mut().find(|queue| Some(&queue.name) == change.queue.as_ref());
             queue.unwrap().limit.insert(change.resource.clone().unwrap(), change.to.clone().unwrap());
+        }
+        ChangeKind::Request | ChangeKind::Free | ChangeKind::Constraint | ChangeKind::Nodes => {
+            unreachable!("not offered yet")
         }
         ChangeKind::Wait => {
             snapshot.gangs.retain(|gang| Some(&gang.name) != change.gang.as_ref());

@@ -4,8 +4,9 @@
 
 mod clusters;
 
-use clusters::{expression, gang, node, plan_for, role, texts};
+use clusters::{expression, gang, node, plan_for, prefer, require, role, texts};
 use gangplan_solver::document::{
+    Closeness,
     ExpressionOperator::{DoesNotExist, Exists, Gt, In, Lt, NotIn},
     Node, NodeSelectorTerm, Role, Snapshot, Taint, TaintEffect, Toleration, TolerationEffect,
     TolerationOperator,
@@ -126,13 +127,12 @@ fn the_first_rule_that_a_node_fails_is_named() {
 }
 
 #[test]
-fn a_gang_that_asks_for_a_level_stays_inside_the_topology() {
+fn a_gang_with_a_closeness_stays_inside_the_topology() {
     let mut outside = node("n", &[("cpu", 8)]);
     outside.labels = texts(&[("zone", "z")]);
-    let place = |required: Option<&str>, preferred: Option<&str>| {
+    let place = |asked: Option<Closeness>| {
         let mut gang = gang("g", vec![role("worker", 1, &[("cpu", 1)])]);
-        gang.required = required.map(str::to_owned);
-        gang.preferred = preferred.map(str::to_owned);
+        gang.topology = asked;
         let snapshot = Snapshot {
             topology: vec!["zone".to_owned(), "rack".to_owned()],
             nodes: vec![outside.clone()],
@@ -141,8 +141,8 @@ fn a_gang_that_asks_for_a_level_stays_inside_the_topology() {
         };
         plan_for(&snapshot).rejections.remove("g").map(|rejection| rejection.rule)
     };
-    assert_eq!(place(Some("zone"), None).as_deref(), Some("NODE_OUTSIDE_TOPOLOGY"));
-    assert_eq!(place(None, Some("rack")).as_deref(), Some("NODE_OUTSIDE_TOPOLOGY"));
-    assert_eq!(place(Some("node"), None), None);
-    assert_eq!(place(None, None), None);
+    for asked in [require("zone"), prefer("rack"), require("node"), Closeness::default()] {
+        assert_eq!(place(Some(asked)).as_deref(), Some("NODE_OUTSIDE_TOPOLOGY"));
+    }
+    assert_eq!(place(None), None);
 }

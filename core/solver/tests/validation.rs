@@ -90,13 +90,13 @@ fn each_kind_of_problem_has_its_path_and_code() {
         ),
         (gang(r#""roles": [{"name": "Chief", "replicas": 2}]"#), "$.gangs[0].roles[0].replicas", Contradiction),
         (gang(&format!(r#""roles": [{role}], "queue": "q""#)), "$.gangs[0].queue", UnknownName),
-        (gang(&format!(r#""roles": [{role}], "required": "rack""#)), "$.gangs[0].required", UnknownName),
+        (gang(&format!(r#""roles": [{role}], "topology": {{"required": "rack"}}"#)), "$.gangs[0].topology.required", UnknownName),
         (
             format!(
                 r#"{{"topology": ["zone", "rack"], "gangs": [
-                    {{"name": "g", "roles": [{role}], "required": "rack", "preferred": "zone"}}]}}"#
+                    {{"name": "g", "roles": [{role}], "topology": {{"required": "rack", "preferred": "zone"}}}}]}}"#
             ),
-            "$.gangs[0].preferred",
+            "$.gangs[0].topology.preferred",
             Contradiction,
         ),
         (gang(&format!(r#""roles": [{role}], "traffic": [{{"a": "w", "b": "x"}}]"#)), "$.gangs[0].traffic[0].b", UnknownName),

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from gangplan.closeness import Closeness
 from gangplan.documents import decode, encode, yaml_to_json
 from gangplan.errors import InvalidInput, Problem
 from gangplan.kube.names import (
@@ -75,7 +76,8 @@ def _problems_as_gang(manifest: Manifest) -> list[Problem]:
     described = gang(manifest, created=0)
     queues = () if described.queue is None else (Queue(name=described.queue),)
     # Which levels there are is the cluster's to say; here the required one is the coarser, as it should be.
-    levels = dict.fromkeys(level for level in (described.required, described.preferred) if level)
+    asked = described.topology or Closeness()
+    levels = dict.fromkeys(level for level in (asked.required, asked.preferred) if level)
     topology = tuple(level for level in levels if level != "node")
     around = Snapshot(gangs=(described,), queues=queues, topology=topology)
     found = [item for item in validate("snapshot", encode(around)) if item.path.startswith("$.gangs[0]")]
@@ -106,8 +108,7 @@ def gang(manifest: Manifest, *, created: int) -> Gang:
         queue=notes.get(QUEUE) or policy.get("queue") or None,
         priority=int(notes.get(PRIORITY, 0)),
         created=created,
-        required=notes.get(REQUIRED_LEVEL) or None,
-        preferred=notes.get(PREFERRED_LEVEL) or None,
+        topology=_closeness(notes),
         traffic=_traffic([role.name for role in roles]),
     )
 
@@ -235,6 +236,11 @@ def _strings(values: Mapping[str, Any] | None) -> dict[str, str]:
     return {key: str(value) for key, value in (values or {}).items()}
 
 
+def _closeness(notes: Mapping[str, str]) -> Closeness | None:
+    required, preferred = notes.get(REQUIRED_LEVEL) or None, notes.get(PREFERRED_LEVEL) or None
+    return Closeness(required=required, preferred=preferred) if required or preferred else None
+
+
 def _traffic(roles: list[str]) -> tuple[Traffic, ...]:
     training = [role for role in roles if role != "evaluator"]
     if "ps" in training:
@@ -262,7 +268,7 @@ def _translate(problem: Problem, described: Gang, manifest: Manifest) -> Problem
     note = {
         "queue": QUEUE,
         "priority": PRIORITY,
-        "required": REQUIRED_LEVEL,
-        "preferred": PREFERRED_LEVEL,
+        "topology.required": REQUIRED_LEVEL,
+        "topology.preferred": PREFERRED_LEVEL,
     }.get(field)
     return replace(problem, path="$" if note is None else below("$.metadata.annotations", note))

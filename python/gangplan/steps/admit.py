@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gangplan import admission
+from gangplan.closeness import Closeness
 from gangplan.documents import encode, write_atomic
 from gangplan.errors import Conflict, InvalidInput, Problem
 from gangplan.kube.names import PREFERRED_LEVEL, PRIORITY, QUEUE, REQUIRED_LEVEL
@@ -137,7 +138,8 @@ def check_names(wanted: Gang, cluster: Snapshot) -> None:
     if queue is not None and queue not in {known.name for known in cluster.queues}:
         known = ", ".join(sorted(item.name for item in cluster.queues)) or "none"
         problems.append(Problem("gang_queue", "UNKNOWN_NAME", f"there is no queue {queue!r}; known: {known}"))
-    for name, level in (("gang_required_level", wanted.required), ("gang_preferred_level", wanted.preferred)):
+    asked = wanted.topology or Closeness()
+    for name, level in (("gang_required_level", asked.required), ("gang_preferred_level", asked.preferred)):
         if level is not None and level not in {*cluster.topology, "node"}:
             known = ", ".join([*cluster.topology, "node"])
             problems.append(Problem(name, "UNKNOWN_NAME", f"there is no level {level!r}; known: {known}"))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::{Gang, Node, Plan, Queue, Role, Running, Snapshot};
+use crate::document::{Gang, Group, Node, Plan, Queue, Role, Running, Snapshot};
 
 /// The snapshot by name.
 pub(super) struct Cluster<'a> {
@@ -81,4 +81,24 @@ impl<'a> Cluster<'a> {
         }
         path
     }
+}
+
+/// The groups that a role is in, and all above them.
+pub(super) fn groups_of<'g>(gang: &'g Gang, role: &Role) -> Vec<&'g Group> {
+    let mut found: Vec<&Group> = Vec::new();
+    let mut wanted: Vec<&str> = gang
+        .groups
+        .iter()
+        .filter(|group| group.roles.contains(&role.name))
+        .map(|group| group.name.as_str())
+        .collect();
+    while let Some(name) = wanted.pop() {
+        if let Some(group) = gang.groups.iter().find(|group| group.name == name)
+            && !found.iter().any(|known| known.name == name)
+        {
+            found.push(group);
+            wanted.extend(group.parent.as_deref());
+        }
+    }
+    found
 }

@@ -1,7 +1,7 @@
 //! Every replica may use its node: ready, not cordoned, inside the topology where that matters, labels, taints.
 
 use super::Violations;
-use super::cluster::{Cluster, Placed};
+use super::cluster::{Cluster, Placed, groups_of};
 use super::topology::is_inside;
 use crate::document::{
     Expression, ExpressionOperator as Is, Node, Path, Plan, Rule, Taint, TaintEffect, Toleration,
@@ -22,7 +22,7 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
         if placed.node.unschedulable {
             broken(Rule::NodeCordoned, "is cordoned");
         }
-        if asks_for_topology(cluster, &placed) && !is_inside(cluster, placed.node) {
+        if asks_for_topology(&placed) && !is_inside(cluster, placed.node) {
             broken(Rule::NodeOutsideTopology, "lacks a topology label");
         }
         let selects = |(key, value): (&String, &String)| placed.node.labels.get(key) == Some(value);
@@ -45,9 +45,11 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
     }
 }
 
-fn asks_for_topology(cluster: &Cluster<'_>, placed: &Placed<'_>) -> bool {
-    let asked = [&placed.gang.required, &placed.gang.preferred];
-    asked.into_iter().flatten().any(|level| cluster.snapshot.topology.contains(level))
+fn asks_for_topology(placed: &Placed<'_>) -> bool {
+    let groups = groups_of(placed.gang, placed.role);
+    placed.gang.topology.is_some()
+        || placed.role.topology.is_some()
+        || groups.iter().any(|group| group.topology.is_some())
 }
 
 fn passes(expression: &Expression, node: &Node) -> bool {

@@ -49,7 +49,7 @@ fn spread<'a>(cluster: &Cluster<'a>, gang: &'a Gang, plan: &Plan) -> Spread<'a> 
 }
 
 fn split(cluster: &Cluster<'_>, gang: &Gang, spread: &Spread<'_>, path: &Path<'_>, found: &mut Violations) {
-    let Some(required) = &gang.required else { return };
+    let Some(required) = gang.topology.as_ref().and_then(|asked| asked.required.as_ref()) else { return };
     let depth = cluster.snapshot.topology.iter().position(|key| key == required);
     let places: BTreeSet<Vec<&str>> =
         spread.keys().map(|(node, _)| place(cluster, cluster.nodes[node], depth)).collect();

@@ -12,8 +12,6 @@ pub(crate) struct Demand {
     pub(crate) running: Vec<Vec<NodeId>>,
     /// All replicas, running ones too, must lie in one domain of this level.
     pub(crate) required: Option<Level>,
-    /// Nodes outside the topology are not for it.
-    pub(crate) inside_topology: bool,
 }
 
 impl Demand {
@@ -29,7 +27,6 @@ impl Demand {
                 .map(|role| role.running.iter().map(|replica| replica.node).collect())
                 .collect(),
             required: facts.required,
-            inside_topology: facts.inside_topology,
         }
     }
 

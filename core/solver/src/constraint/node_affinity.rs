@@ -25,5 +25,5 @@ pub(crate) fn exclusions(model: &Model, demand: &Demand, role: RoleId) -> (BTree
 }
 
 fn exclusion(model: &Model, demand: &Demand, role: RoleId, node: NodeId) -> Option<Rule> {
-    model.exclusion(model.role(demand.gang, role).class, demand.inside_topology, node)
+    model.exclusion(model.role(demand.gang, role), node)
 }

@@ -155,8 +155,9 @@ fn lies_in(path: &str, outer: &str) -> bool {
 fn referred_list(path: &str) -> &'static str {
     match path.rsplit_once('.').map_or("", |(_, field)| field) {
         "node" => "nodes",
+        "parent" if path.starts_with("$.gangs") => "gangs",
         "queue" | "parent" => "queues",
-        "required" | "preferred" => "topology",
+        "required" | "preferred" | "level" => "topology",
         _ => "gangs",
     }
 }

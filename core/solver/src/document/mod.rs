@@ -4,8 +4,10 @@
 //! [`decode`] reads a document or returns *all* its problems, each with its path.
 
 mod affinity;
+mod closeness;
 mod decode;
 mod gang;
+mod group;
 mod node;
 mod options;
 mod path;
@@ -13,6 +15,8 @@ mod plan;
 mod pod;
 mod quantity;
 mod queue;
+mod quota;
+mod replica_affinity;
 mod rule;
 mod running;
 mod scan;
@@ -25,16 +29,21 @@ mod version;
 pub use affinity::{
     Expression, ExpressionOperator, NodeSelectorTerm, Toleration, TolerationEffect, TolerationOperator,
 };
+pub use closeness::{Closeness, Slice, Spread};
 pub use decode::{Document, decode, encode, problems, read, schema};
-pub use gang::{Gang, Role, Traffic};
+pub use gang::{Gang, Ranks, Role, Traffic};
+pub use group::Group;
 pub use node::{Node, Taint, TaintEffect};
-pub use options::SolveOptions;
+pub use options::{Bypass, FairShare, Fill, SolveOptions};
 pub use plan::{
-    Change, ChangeKind, Exclusion, Holder, LevelFit, Placements, Plan, Rejection, Stage, Stats, StoppedBy,
+    Certificate, Change, ChangeKind, Earmark, Exclusion, Holder, LevelFit, Placements, Plan, Rejection,
+    Stage, Stats, StoppedBy,
 };
 pub use pod::{Container, Pod};
 pub use quantity::{QuantityError, Rounding, format_quantity, parse_quantity};
 pub use queue::Queue;
+pub use quota::NamespaceQuota;
+pub use replica_affinity::{PreferredTerm, ReplicaAffinity};
 pub use rule::Rule;
 pub use running::Running;
 pub use snapshot::Snapshot;
@@ -42,6 +51,11 @@ pub use version::Version;
 
 pub(crate) use decode::sound;
 pub(crate) use path::Path;
+
+/// The default of weights.
+fn one() -> i64 {
+    1
+}
 
 /// The default of fields that are true unless said otherwise.
 fn yes() -> bool {

@@ -53,4 +53,22 @@ pub struct Node {
     /// A node that is not ready gets nothing new.
     #[serde(default = "yes")]
     pub ready: bool,
+    /// What each NUMA zone offers, by resource name. A resource that no zone lists belongs to the node.
+    #[serde(default)]
+    pub zones: Vec<BTreeMap<String, String>>,
+}
+
+impl Default for Node {
+    /// A ready node that offers nothing, to be filled in.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            allocatable: BTreeMap::new(),
+            labels: BTreeMap::new(),
+            taints: Vec::new(),
+            unschedulable: false,
+            ready: yes(),
+            zones: Vec::new(),
+        }
+    }
 }

@@ -5,6 +5,48 @@ use serde::{Deserialize, Serialize};
 
 use super::{Version, yes};
 
+/// Which of the nodes that serve a gang equally well is taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "lowercase")]
+pub enum Fill {
+    /// The one with the least left.
+    #[default]
+    Pack,
+    /// The one with the most left.
+    Spread,
+}
+
+/// What the deserved share of a queue is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "lowercase")]
+pub enum FairShare {
+    /// As `deserved` says.
+    #[default]
+    Quota,
+    /// The cluster shared out by weight, each resource by itself.
+    Weight,
+    /// The cluster shared out by weight, by dominant resource.
+    Drf,
+    /// Nothing.
+    None,
+}
+
+/// Whether others may start behind a gang that cannot be placed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "lowercase")]
+pub enum Bypass {
+    /// It blocks nobody.
+    #[default]
+    Free,
+    /// Nothing of the same queue starts behind it.
+    None,
+    /// The first such gang keeps the room in which it can start soonest.
+    Earmark,
+}
+
 /// Limits of one solve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +63,22 @@ pub struct SolveOptions {
     /// Whether refusals come with changes that were tried and would admit the gang.
     #[serde(default = "yes")]
     pub changes: bool,
+    /// Which of the nodes that serve a gang equally well is taken.
+    #[serde(default)]
+    pub placement: Fill,
+    /// What the deserved share of a queue is.
+    #[serde(default)]
+    pub fair_share: FairShare,
+    /// Whether others may start behind a gang that cannot be placed.
+    #[serde(default)]
+    pub bypass: Bypass,
+    /// In a queue, at equal priority, a gang that runs with less than its minimum comes before those that hold
+    /// nothing.
+    #[serde(default)]
+    pub finish_broken_first: bool,
+    /// Gangs that may not be preempted stay within what their queue, and those above it, deserve.
+    #[serde(default)]
+    pub nonpreemptible_within_deserved: bool,
 }
 
 fn default_budget() -> i64 {
@@ -29,6 +87,16 @@ fn default_budget() -> i64 {
 
 impl Default for SolveOptions {
     fn default() -> Self {
-        Self { version: Version, budget: default_budget(), deadline_s: None, changes: true }
+        Self {
+            version: Version,
+            budget: default_budget(),
+            deadline_s: None,
+            changes: true,
+            placement: Fill::default(),
+            fair_share: FairShare::default(),
+            bypass: Bypass::default(),
+            finish_broken_first: false,
+            nonpreemptible_within_deserved: false,
+        }
     }
 }

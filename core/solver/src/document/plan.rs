@@ -22,6 +22,10 @@ pub enum Stage {
     Topology,
     /// Enough in sum but not in pieces.
     Packing,
+    /// There is room, but it is not this gang's turn or right.
+    Fairness,
+    /// The room is kept for a gang that comes first.
+    Earmark,
 }
 
 /// How much of a gang the best domain of a level can hold.
@@ -81,6 +85,14 @@ pub enum ChangeKind {
     Limit,
     /// Wait until a gang has ended.
     Wait,
+    /// Smaller requests of a role.
+    Request,
+    /// Free an amount of a resource.
+    Free,
+    /// Drop a rule that the gang sets itself.
+    Constraint,
+    /// Add nodes.
+    Nodes,
 }
 
 /// A change that was tried and admits the gang; the next smaller one was tried and does not.
@@ -89,23 +101,57 @@ pub enum ChangeKind {
 pub struct Change {
     /// What is changed.
     pub kind: ChangeKind,
-    /// With `replicas`: the role.
+    /// With `replicas` and `request`: the role. With `level` and `constraint`: the role that says it, if one does.
     #[serde(default)]
     pub role: Option<String>,
-    /// With `replicas` the count, with `level` the level (`cluster`: none), with `limit` the limit.
+    /// With `level` and `constraint`: the group that says it, if one does.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// With `replicas` the count, with `level` the level (`cluster`: none), with `limit` the limit, with `request`
+    /// the amount, with `nodes` how many.
     #[serde(default)]
     pub to: Option<String>,
     /// With `limit`: the queue.
     #[serde(default)]
     pub queue: Option<String>,
-    /// With `limit`: the resource.
+    /// With `limit`: the namespace, if its quota is meant.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// With `limit`, `request` and `free`: the resource.
     #[serde(default)]
     pub resource: Option<String>,
     /// With `wait`: the gang.
     #[serde(default)]
     pub gang: Option<String>,
+    /// With `free`: how much.
+    #[serde(default)]
+    pub amount: Option<String>,
+    /// With `free`: the domain or node where.
+    #[serde(default)]
+    pub at: Option<String>,
+    /// With `constraint`: the field that is dropped, such as `node_selector` or `slices`.
+    #[serde(default)]
+    pub constraint: Option<String>,
+    /// With `nodes`: the node that they are like.
+    #[serde(default)]
+    pub node: Option<String>,
     /// The change as a short sentence without full stop.
     pub text: String,
+}
+
+/// Proof that no placement exists in certain domains: points for the replicas of each role, such that the gang needs
+/// more points than the nodes of a domain can host at best, each by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// Points of one replica, by role; a role that is not listed has none.
+    pub weights: BTreeMap<String, i64>,
+    /// Points of all replicas that must still start.
+    pub needs: i64,
+    /// The most points that any of the domains can host.
+    pub most: i64,
+    /// The domains, their values joined by `/`; empty for the whole cluster.
+    pub domains: Vec<String>,
 }
 
 /// Why a gang was not placed, and what would change that.
@@ -150,6 +196,9 @@ pub struct Rejection {
     /// Changes that were tried and admit the gang.
     #[serde(default)]
     pub changes: Vec<Change>,
+    /// Proofs that no placement exists, where weights prove it.
+    #[serde(default)]
+    pub certificates: Vec<Certificate>,
 }
 
 /// Who cut a solve.
@@ -182,7 +231,19 @@ pub struct Stats {
     pub stopped_by: Option<StoppedBy>,
 }
 
-/// Gang → role → nodes: one node for each replica that must still start, by ascending index.
+/// Room that is kept for a gang that comes first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Earmark {
+    /// The nodes on which it is kept.
+    pub nodes: Vec<String>,
+    /// When the gang can start there, in seconds from now; none: not known.
+    #[serde(default)]
+    pub starts_in_s: Option<i64>,
+}
+
+/// Gang → role → nodes: one node for each replica that starts now, by ascending index of those that do not run.
+/// Of an elastic gang the last ones may be left out.
 pub type Placements = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
 /// The answer to a snapshot: every waiting gang is either placed whole or refused with a reason.
@@ -201,7 +262,46 @@ pub struct Plan {
     /// Placed gang → cost of its traffic, running replicas included.
     #[serde(default)]
     pub traffic: BTreeMap<String, i64>,
+    /// Refused gang → the room that is kept for it.
+    #[serde(default)]
+    pub earmarks: BTreeMap<String, Earmark>,
+    /// Sixteen hex digits over all of the plan but `stats` and this; empty: not given.
+    #[serde(default)]
+    pub hash: String,
     /// What the solve did.
     #[serde(default)]
     pub stats: Stats,
+}
+
+impl Plan {
+    /// Sixteen hex digits that tell plans apart: over all of it but `stats` and `hash`.
+    ///
+    /// # Panics
+    /// Never: plans hold texts, numbers, lists and maps by text only.
+    ///
+    /// # Source
+    /// FNV-1a with 64 bits (Fowler, Noll, Vo), over the JSON of the parts.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+        let parts = (&self.version, &self.placements, &self.rejections, &self.traffic, &self.earmarks);
+        serde_json::to_writer(&mut digest, &parts)
+            .expect("plans hold texts, numbers, lists and maps by text only");
+        format!("{:016x}", digest.0)
+    }
+}
+
+struct Digest(u64);
+
+impl std::io::Write for Digest {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

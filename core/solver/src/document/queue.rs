@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::yes;
+use super::{one, yes};
 
 /// A node of the tree in which gangs wait and share capacity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,4 +25,34 @@ pub struct Queue {
     /// A closed queue admits nothing new.
     #[serde(default = "yes")]
     pub open: bool,
+    /// Its part of what is left when all have what they deserve, relative to the other queues that want more.
+    #[serde(default = "one")]
+    pub weight: i64,
+    /// What it gets before others get more than they deserve, by resource name; none: nothing is said. A resource
+    /// that a given map does not list is not accounted.
+    #[serde(default)]
+    pub deserved: Option<BTreeMap<String, String>>,
+    /// What is kept free for it, by resource name.
+    #[serde(default)]
+    pub guarantee: BTreeMap<String, String>,
+    /// When it was made, in seconds since 1970; among equals older comes first.
+    #[serde(default)]
+    pub created: i64,
+}
+
+impl Default for Queue {
+    /// An open queue without limits, to be filled in.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            parent: None,
+            priority: 0,
+            limit: BTreeMap::new(),
+            open: yes(),
+            weight: one(),
+            deserved: None,
+            guarantee: BTreeMap::new(),
+            created: 0,
+        }
+    }
 }

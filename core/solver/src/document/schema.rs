@@ -30,7 +30,12 @@ fn plain(schema: &mut Schema) {
         }
         if let Some(Value::Array(types)) = object.get("type").cloned() {
             object.remove("type");
-            object.insert("anyOf".into(), types.iter().map(|name| json!({ "type": name })).collect());
+            let entries = object.remove("additionalProperties");
+            let branch = |name: &Value| match &entries {
+                Some(entries) if name == "object" => json!({ "type": name, "additionalProperties": entries }),
+                _ => json!({ "type": name }),
+            };
+            object.insert("anyOf".into(), types.iter().map(branch).collect());
         }
     }
     transform_subschemas(&mut plain, schema);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Gang, Node, Queue, Running, Version};
+use super::{Gang, NamespaceQuota, Node, Queue, Running, Version};
 
 /// All that a decision rests on. A gang with a replica that does not run yet is waiting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,4 +27,7 @@ pub struct Snapshot {
     /// What holds a place on a node, whoever owns it.
     #[serde(default)]
     pub running: Vec<Running>,
+    /// Limits on namespaces.
+    #[serde(default)]
+    pub quotas: Vec<NamespaceQuota>,
 }

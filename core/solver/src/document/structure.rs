@@ -18,8 +18,9 @@ impl Fault {
     /// Whether a name in the list `list` of the document, or in one of its items, was lost with this place.
     pub(crate) fn loses_name_in(&self, list: &str) -> bool {
         let in_list = self.steps.first().is_none_or(|first| first == list);
-        let named =
-            |last: &String| ["name", "roles", list].contains(&last.as_str()) || last.parse::<usize>().is_ok();
+        let named = |last: &String| {
+            ["name", "roles", "groups", "set", list].contains(&last.as_str()) || last.parse::<usize>().is_ok()
+        };
         in_list && self.problem.code != ProblemCode::UnknownField && self.steps.last().is_none_or(named)
     }
 }

@@ -22,11 +22,7 @@ pub(super) fn relaxed_level(
     let topology = &ledger.model().topology;
     let required = demand.required?;
     topology.fine_to_coarse().filter(|level| *level < required).find_map(|level| {
-        let relaxed = Demand {
-            required: (level != Level::CLUSTER).then_some(level),
-            inside_topology: demand.inside_topology || topology.is_key(level),
-            ..demand.clone()
-        };
+        let relaxed = Demand { required: (level != Level::CLUSTER).then_some(level), ..demand.clone() };
         Some((level, admitted(ledger, &relaxed, budget)?))
     })
 }
@@ -181,5 +177,19 @@ fn waits(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> V
 }
 
 fn change(kind: ChangeKind, text: String) -> Change {
-    Change { kind, role: None, to: None, queue: None, resource: None, gang: None, text }
+    Change {
+        kind,
+        role: None,
+        group: None,
+        to: None,
+        queue: None,
+        namespace: None,
+        resource: None,
+        gang: None,
+        amount: None,
+        at: None,
+        constraint: None,
+        node: None,
+        text,
+    }
 }

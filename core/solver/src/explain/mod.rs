@@ -99,6 +99,7 @@ fn rejection(model: &Model, demand: &Demand, reason: &Reason, position: i64) -> 
         exclusions: exclusions(model, demand),
         holders: Vec::new(),
         changes: Vec::new(),
+        certificates: Vec::new(),
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::requests::{PODS, Units};
 use super::{
-    ClassId, GangFacts, Level, Model, NodeFacts, NodeId, PodFacts, QueueFacts, QueueId, RoleFacts, RoleId,
+    ClassId, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueFacts, QueueId, RoleFacts, RoleId,
     RunningReplica, TalkingPair, Topology, matching, topology::Domain,
 };
-use crate::document::{Gang, Node, Queue, Role, Rounding, Rule, Running, Snapshot};
+use crate::document::{Gang, Group, Node, Queue, Role, Rounding, Rule, Running, Snapshot};
 
 /// Room for replicas on a node that lists no `pods`: no limit in practice, and sums of it stay within 64 bits.
 const UNLIMITED_PODS: i64 = 1 << 40;
@@ -49,6 +49,7 @@ impl Model {
                 replicas: role.replicas,
                 request: units.replica(role),
                 class: classes.of(role),
+                inside_topology: is_tied(gang, role),
                 running: replicas.remove(&(gang.name.as_str(), role.name.as_str())).unwrap_or_default(),
             });
             let queue = gang.queue.as_deref().map(|queue| queue_ids[queue]);
@@ -84,7 +85,16 @@ fn resource_names(snapshot: &Snapshot) -> Vec<String> {
     let mut names = BTreeSet::from([PODS.to_owned()]);
     let mut note = |quantities: &BTreeMap<String, String>| names.extend(quantities.keys().cloned());
     snapshot.nodes.iter().for_each(|node| note(&node.allocatable));
-    snapshot.queues.iter().for_each(|queue| note(&queue.limit));
+    snapshot.nodes.iter().flat_map(|node| &node.zones).for_each(&mut note);
+    for queue in &snapshot.queues {
+        note(&queue.limit);
+        note(&queue.guarantee);
+        queue.deserved.iter().for_each(&mut note);
+    }
+    for quota in &snapshot.quotas {
+        note(&quota.hard);
+        note(&quota.used);
+    }
     snapshot.running.iter().for_each(|holder| note(&holder.requests));
     for role in snapshot.gangs.iter().flat_map(|gang| &gang.roles) {
         note(&role.requests);
@@ -173,9 +183,7 @@ fn queue_facts(queue: &Queue, units: &Units, ids: &BTreeMap<&str, QueueId>, reso
 }
 
 fn gang_facts(gang: &Gang, queue: Option<QueueId>, roles: Vec<RoleFacts>, topology: &Topology) -> GangFacts {
-    let level = |name: &Option<String>| -> Option<Level> { topology.named(name.as_deref()?) };
-    let (required, preferred) = (level(&gang.required), level(&gang.preferred));
-    let asked = [required, preferred];
+    let required = gang.topology.as_ref().and_then(|asked| topology.named(asked.required.as_deref()?));
     let traffic = talking_pairs(gang, &roles);
     GangFacts {
         name: gang.name.clone(),
@@ -183,10 +191,21 @@ fn gang_facts(gang: &Gang, queue: Option<QueueId>, roles: Vec<RoleFacts>, topolo
         priority: gang.priority,
         created: gang.created,
         required,
-        inside_topology: asked.into_iter().flatten().any(|level| topology.is_key(level)),
         roles,
         traffic,
     }
+}
+
+/// Whether a role has a closeness: its own, its gang's, or that of a group that it is in.
+fn is_tied(gang: &Gang, role: &Role) -> bool {
+    let mut tied = gang.topology.is_some() || role.topology.is_some();
+    let mut next: Vec<&Group> = gang.groups.iter().filter(|group| group.roles.contains(&role.name)).collect();
+    while let Some(group) = next.pop() {
+        tied |= group.topology.is_some();
+        let above = |other: &&Group| Some(&other.name) == group.parent.as_ref();
+        next.extend(gang.groups.iter().find(above));
+    }
+    tied
 }
 
 /// Each pair of roles once, with the sum of its weights; all pairs with weight 1 where the gang names none.

@@ -58,8 +58,6 @@ pub(crate) struct GangFacts {
     pub(crate) priority: i64,
     pub(crate) created: i64,
     pub(crate) required: Option<Level>,
-    /// It asks for a topology key, so nodes outside the topology are not for it.
-    pub(crate) inside_topology: bool,
     pub(crate) roles: Vec<RoleFacts>,
     /// Pairs of roles that talk, each pair once.
     pub(crate) traffic: Vec<TalkingPair>,
@@ -84,6 +82,8 @@ pub(crate) struct RoleFacts {
     /// What one replica takes, `pods` included.
     pub(crate) request: ResourceVec,
     pub(crate) class: ClassId,
+    /// It has a closeness, so nodes outside the topology are not for it.
+    pub(crate) inside_topology: bool,
     pub(crate) running: Vec<RunningReplica>,
 }
 
@@ -142,11 +142,11 @@ impl Model {
         &self.gangs[gang.index()].roles[role.index()]
     }
 
-    /// The first rule that keeps a node away from a role of a gang that is, or is not, tied to the topology.
-    pub(crate) fn exclusion(&self, class: ClassId, inside_topology: bool, node: NodeId) -> Option<Rule> {
-        match self.classes[class.index()][node.index()] {
+    /// The first rule that keeps a node away from a role.
+    pub(crate) fn exclusion(&self, role: &RoleFacts, node: NodeId) -> Option<Rule> {
+        match self.classes[role.class.index()][node.index()] {
             rule @ Some(Rule::NodeNotReady | Rule::NodeCordoned) => rule,
-            _ if inside_topology && !self.topology.is_inside(node) => Some(Rule::NodeOutsideTopology),
+            _ if role.inside_topology && !self.topology.is_inside(node) => Some(Rule::NodeOutsideTopology),
             rule => rule,
         }
     }

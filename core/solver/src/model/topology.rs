@@ -56,11 +56,6 @@ impl Topology {
         Level(self.names.len() - 1)
     }
 
-    /// Whether a level is a topology key, so that only nodes inside the topology have a domain there.
-    pub(crate) fn is_key(&self, level: Level) -> bool {
-        level != Level::CLUSTER && level != self.node_level()
-    }
-
     pub(crate) fn name(&self, level: Level) -> &str {
         &self.names[level.0]
     }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use gangplan_solver::document::{
-    Expression, ExpressionOperator, Gang, Node, NodeSelectorTerm, Plan, Queue, Role, Running, Snapshot,
-    SolveOptions, Taint, TaintEffect, Toleration, TolerationEffect, TolerationOperator, Traffic,
+    Closeness, Expression, ExpressionOperator, Gang, Node, NodeSelectorTerm, Plan, Queue, Role, Running,
+    Snapshot, SolveOptions, Taint, TaintEffect, Toleration, TolerationEffect, TolerationOperator, Traffic,
 };
 use gangplan_solver::solve;
 
@@ -72,48 +72,33 @@ pub fn texts(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 pub fn node(name: &str, allocatable: &[(&str, u8)]) -> Node {
-    Node {
-        name: name.to_owned(),
-        allocatable: amounts(allocatable),
-        labels: BTreeMap::new(),
-        taints: Vec::new(),
-        unschedulable: false,
-        ready: true,
-    }
+    Node { name: name.to_owned(), allocatable: amounts(allocatable), ..Node::default() }
 }
 
 pub fn role(name: &str, replicas: i64, requests: &[(&str, u8)]) -> Role {
-    Role {
-        name: name.to_owned(),
-        replicas,
-        requests: amounts(requests),
-        pod: None,
-        node_selector: BTreeMap::new(),
-        node_affinity: Vec::new(),
-        tolerations: Vec::new(),
-    }
+    Role { name: name.to_owned(), replicas, requests: amounts(requests), ..Role::default() }
 }
 
 pub fn gang(name: &str, roles: Vec<Role>) -> Gang {
-    Gang {
-        name: name.to_owned(),
-        roles,
-        queue: None,
-        priority: 0,
-        created: 0,
-        required: None,
-        preferred: None,
-        traffic: Vec::new(),
-    }
+    Gang { name: name.to_owned(), roles, ..Gang::default() }
+}
+
+/// A closeness that requires a level.
+pub fn require(level: &str) -> Closeness {
+    Closeness { required: Some(level.to_owned()), ..Closeness::default() }
+}
+
+/// A closeness that prefers a level.
+pub fn prefer(level: &str) -> Closeness {
+    Closeness { preferred: Some(level.to_owned()), ..Closeness::default() }
 }
 
 pub fn queue(name: &str, parent: Option<&str>, limit: &[(&str, u8)]) -> Queue {
     Queue {
         name: name.to_owned(),
         parent: parent.map(str::to_owned),
-        priority: 0,
         limit: amounts(limit),
-        open: true,
+        ..Queue::default()
     }
 }
 
@@ -125,9 +110,7 @@ pub fn member(gang: &str, role: &str, index: i64, node: &str) -> Running {
         gang: Some(gang.to_owned()),
         role: Some(role.to_owned()),
         index: Some(index),
-        requests: BTreeMap::new(),
-        queue: None,
-        reserved: false,
+        ..Running::default()
     }
 }
 
@@ -135,12 +118,8 @@ pub fn pod(name: &str, node: &str, requests: &[(&str, u8)]) -> Running {
     Running {
         name: name.to_owned(),
         node: node.to_owned(),
-        gang: None,
-        role: None,
-        index: None,
         requests: amounts(requests),
-        queue: None,
-        reserved: false,
+        ..Running::default()
     }
 }
 
@@ -254,9 +233,9 @@ fn random_gang(tape: &mut Tape<'_>, name: &str, queues: bool) -> Gang {
     let mut gang = gang(name, roles);
     gang.priority = i64::from(tape.below(2));
     gang.created = i64::from(tape.below(3));
-    gang.required = tape.pick(&LEVELS).map(str::to_owned);
-    if gang.required.is_none() {
-        gang.preferred = tape.pick(&LEVELS).map(str::to_owned);
+    gang.topology = tape.pick(&LEVELS).map(require);
+    if gang.topology.is_none() {
+        gang.topology = tape.pick(&LEVELS).map(prefer);
     }
     if queues {
         gang.queue = tape.pick(&[None, Some("left"), Some("right"), Some("root")]).map(str::to_owned);

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Findings;
-use crate::document::{Node, Path, Queue, Rounding};
+use crate::document::{NamespaceQuota, Node, Path, Queue, Rounding};
 use crate::error::ProblemCode;
+
+/// Keeps products of weights and amounts within 128 bits.
+const MOST_WEIGHT: i64 = 1_000_000;
 
 /// Keys are unique, and none has the name of a level that is always there.
 pub(super) fn topology(keys: &[String], path: &Path<'_>, findings: &mut Findings) {
@@ -25,6 +28,10 @@ pub(super) fn nodes(nodes: &[Node], path: &Path<'_>, findings: &mut Findings) {
         let path = path.item(index);
         findings.name(&node.name, &mut seen, "node", &path.field("name"));
         findings.quantities(&node.allocatable, &path.field("allocatable"), Rounding::Down);
+        let zones = path.field("zones");
+        for (index, zone) in node.zones.iter().enumerate() {
+            findings.quantities(zone, &zones.item(index), Rounding::Down);
+        }
     }
 }
 
@@ -34,6 +41,14 @@ pub(super) fn queues(queues: &[Queue], path: &Path<'_>, findings: &mut Findings)
         let path = path.item(index);
         findings.name(&queue.name, &mut seen, "queue", &path.field("name"));
         findings.quantities(&queue.limit, &path.field("limit"), Rounding::Down);
+        findings.quantities(&queue.guarantee, &path.field("guarantee"), Rounding::Down);
+        if let Some(deserved) = &queue.deserved {
+            findings.quantities(deserved, &path.field("deserved"), Rounding::Down);
+        }
+        if !(0..=MOST_WEIGHT).contains(&queue.weight) {
+            let message = format!("must be from 0 to {MOST_WEIGHT}, not {}", queue.weight);
+            findings.report(&path.field("weight"), ProblemCode::OutOfRange, message);
+        }
     }
     let parents: BTreeMap<&str, &str> =
         queues.iter().filter_map(|queue| Some((queue.name.as_str(), queue.parent.as_deref()?))).collect();
@@ -49,8 +64,21 @@ pub(super) fn queues(queues: &[Queue], path: &Path<'_>, findings: &mut Findings)
     }
 }
 
+pub(super) fn quotas(quotas: &[NamespaceQuota], path: &Path<'_>, findings: &mut Findings) {
+    let mut seen = BTreeSet::new();
+    for (index, quota) in quotas.iter().enumerate() {
+        let path = path.item(index);
+        if !seen.insert(&quota.namespace) {
+            let message = format!("there is another quota of namespace '{}'", quota.namespace);
+            findings.report(&path.field("namespace"), ProblemCode::DuplicateName, message);
+        }
+        findings.quantities(&quota.hard, &path.field("hard"), Rounding::Down);
+        findings.quantities(&quota.used, &path.field("used"), Rounding::Up);
+    }
+}
+
 /// The circle of parents that starts and ends at `name`; told once, by its first name.
-fn cycle_from<'a>(name: &'a str, parents: &BTreeMap<&'a str, &'a str>) -> Option<Vec<&'a str>> {
+pub(super) fn cycle_from<'a>(name: &'a str, parents: &BTreeMap<&'a str, &'a str>) -> Option<Vec<&'a str>> {
     let mut walk = vec![name];
     let mut seen = BTreeSet::from([name]);
     let mut at = name;

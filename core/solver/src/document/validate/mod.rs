@@ -1,10 +1,15 @@
 //! Problems of meaning: names that refer to nothing, quantities out of range, parts that contradict each other.
 
+mod closeness;
 mod cluster;
 mod findings;
 mod gang;
+mod group;
+mod needs;
 mod running;
+mod unbuilt;
 
+use cluster::cycle_from;
 pub use findings::Findings;
 
 use super::{Path, Snapshot, SolveOptions};
@@ -18,6 +23,8 @@ pub(super) fn snapshot(snapshot: &Snapshot, findings: &mut Findings) {
     cluster::queues(&snapshot.queues, &root.field("queues"), findings);
     gang::gangs(snapshot, &root.field("gangs"), findings);
     running::running(snapshot, &root.field("running"), findings);
+    cluster::quotas(&snapshot.quotas, &root.field("quotas"), findings);
+    unbuilt::snapshot(snapshot, findings);
 }
 
 /// Judges options that have the right form.
@@ -30,4 +37,5 @@ pub(super) fn options(options: &SolveOptions, findings: &mut Findings) {
         let message = format!("must be at least 0, not {deadline}");
         findings.report(&Path::Root.field("deadline_s"), ProblemCode::OutOfRange, message);
     }
+    unbuilt::options(options, findings);
 }

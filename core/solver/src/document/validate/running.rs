@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Findings;
-use crate::document::{Gang, Path, Rounding, Running, Snapshot};
+use crate::document::{Gang, Node, Path, Rounding, Running, Snapshot};
 use crate::error::ProblemCode;
 
 pub(super) fn running(snapshot: &Snapshot, path: &Path<'_>, findings: &mut Findings) {
-    let nodes: BTreeSet<&str> = snapshot.nodes.iter().map(|node| node.name.as_str()).collect();
+    let nodes: BTreeMap<&str, &Node> = snapshot.nodes.iter().map(|node| (node.name.as_str(), node)).collect();
+    let node_names: BTreeSet<&str> = nodes.keys().copied().collect();
     let queues: BTreeSet<&str> = snapshot.queues.iter().map(|queue| queue.name.as_str()).collect();
     let gangs: BTreeMap<&str, &Gang> = snapshot.gangs.iter().map(|gang| (gang.name.as_str(), gang)).collect();
     let names: BTreeSet<&str> = gangs.keys().copied().collect();
@@ -16,7 +17,8 @@ pub(super) fn running(snapshot: &Snapshot, path: &Path<'_>, findings: &mut Findi
     for (index, holder) in snapshot.running.iter().enumerate() {
         let path = path.item(index);
         findings.name(&holder.name, &mut seen, "running replica or pod", &path.field("name"));
-        findings.reference(&holder.node, &nodes, "node", &path.field("node"));
+        findings.reference(&holder.node, &node_names, "node", &path.field("node"));
+        stay(holder, nodes.get(holder.node.as_str()).copied(), &path, findings);
         findings.quantities(&holder.requests, &path.field("requests"), Rounding::Up);
         if let Some(queue) = &holder.queue {
             findings.reference(queue, &queues, "queue", &path.field("queue"));
@@ -36,6 +38,20 @@ pub(super) fn running(snapshot: &Snapshot, path: &Path<'_>, findings: &mut Findi
     }
 }
 
+/// The zone is one of the node, and the end is not past.
+fn stay(holder: &Running, node: Option<&Node>, path: &Path<'_>, findings: &mut Findings) {
+    if let (Some(zone), Some(node)) = (holder.zone, node)
+        && usize::try_from(zone).map_or(true, |zone| zone >= node.zones.len())
+    {
+        let message = format!("must be one of the {} zones of node {}, from 0", node.zones.len(), node.name);
+        findings.report(&path.field("zone"), ProblemCode::OutOfRange, message);
+    }
+    if let Some(seconds @ ..0) = holder.ends_s {
+        let message = format!("must be at least 0, not {seconds}");
+        findings.report(&path.field("ends_s"), ProblemCode::OutOfRange, message);
+    }
+}
+
 /// A pod of no gang has no role and no index.
 fn alone(holder: &Running, path: &Path<'_>, findings: &mut Findings) {
     if holder.role.is_some() || holder.index.is_some() {
@@ -52,7 +68,11 @@ fn member(holder: &Running, gang: Option<&Gang>, path: &Path<'_>, findings: &mut
             findings.report(&path.field(field), ProblemCode::MissingField, message);
         }
     }
-    for (field, given) in [("requests", !holder.requests.is_empty()), ("queue", holder.queue.is_some())] {
+    for (field, given) in [
+        ("requests", !holder.requests.is_empty()),
+        ("queue", holder.queue.is_some()),
+        ("labels", !holder.labels.is_empty()),
+    ] {
         if given {
             let message = "must not be given with 'gang', which says it";
             findings.report(&path.field(field), ProblemCode::Contradiction, message);
