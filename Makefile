@@ -106,6 +106,10 @@ CASES ?= tests/data/cases
 conformance: dev ## Solve and judge a folder of placement cases (CASES=DIR, SKIP_UNSUPPORTED=1, OUT=DIR)
 	@PYTHONPATH=tests $(BIN)/python -m conformance "$(CASES)" $(if $(SKIP_UNSUPPORTED),--skip-unsupported) $(if $(OUT),--out "$(OUT)")
 
+.PHONY: exactness
+exactness: dev ## Print how the answers for one gang agree with a constraint model, and what best fit misses
+	@PYTHONPATH=tests $(BIN)/python -m exactness
+
 # ---- fuzzing
 
 # Long enough for a release; shorter while one works.
