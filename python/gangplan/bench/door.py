@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from gangplan.bench.workload import GangRow, Workload
+from gangplan.closeness import Closeness
 from gangplan.options import SolveOptions
-from gangplan.snapshot import Closeness, Gang, Node, Queue, Role, Running, Snapshot
+from gangplan.snapshot import Gang, Node, Queue, Role, Running, Snapshot
 from gangplan.solver import solve
 
 State = TypeVar("State")
