@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::explain::{Refused, explain};
 use crate::model::{GangId, Model, NodeId};
 use crate::objective::locality::{Spot, traffic};
-use crate::order::gang_order;
+use crate::order::Turns;
 use crate::search::{Answer, Budget, Stop, place};
 use crate::state::Ledger;
 
@@ -64,22 +64,27 @@ fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan
     let mut budget = Budget::new(options, stop);
     let mut plan = Plan::default();
     let mut refused = Vec::new();
-    let order = gang_order(model);
-    let gangs = order.len();
-    for gang in order {
-        let demand = Demand::of(model, gang);
+    let gangs = model.gang_ids().filter(|gang| model.gang(*gang).waits()).count();
+    let mut turns = Turns::new(&ledger, options);
+    while let Some(turn) = turns.next(&ledger) {
+        let demand = &turn.demand;
         let answer = if budget.poll().is_some() {
             Answer::Stopped
-        } else if quota::admits(&ledger, &demand) {
+        } else if quota::admits(&ledger, demand) {
             budget.refill();
-            place(&mut ledger, &demand, &mut budget)
+            place(&mut ledger, demand, &mut budget)
         } else {
             Answer::Refused { proven: true }
         };
         match answer {
-            Answer::Placed(seat) => enter(model, &demand, &seat.spots, &mut plan),
-            Answer::Refused { proven } => refused.push(Refused { demand, proven, stopped: false }),
-            Answer::Stopped => refused.push(Refused { demand, proven: false, stopped: true }),
+            Answer::Placed(seat) => {
+                turns.placed(&ledger, &turn, &seat.spots);
+                enter(model, demand, &seat.spots, &mut plan);
+            }
+            Answer::Refused { proven } => {
+                refused.push(Refused { demand: turn.demand, proven, stopped: false });
+            }
+            Answer::Stopped => refused.push(Refused { demand: turn.demand, proven: false, stopped: true }),
         }
     }
     let (trials, cells) = (budget.trials(), budget.cells());

@@ -168,16 +168,28 @@ fn node_facts(node: &Node, units: &Units) -> NodeFacts {
 }
 
 fn queue_facts(queue: &Queue, units: &Units, ids: &BTreeMap<&str, QueueId>, resources: usize) -> QueueFacts {
-    let amounts = units.amounts(&queue.limit, Rounding::Down);
-    let mut limit = vec![None; resources];
-    for name in queue.limit.keys() {
-        limit[units.id(name).index()] = Some(amounts.get(units.id(name)));
-    }
+    let listed = |quantities: &BTreeMap<String, String>, rest: Option<i64>| {
+        let amounts = units.amounts(quantities, Rounding::Down);
+        let mut listed = vec![rest; resources];
+        for name in quantities.keys() {
+            listed[units.id(name).index()] = Some(amounts.get(units.id(name)));
+        }
+        listed
+    };
+    // A map that lists nothing says that nothing is deserved.
+    let nothing = |deserved: &BTreeMap<String, String>| deserved.is_empty().then_some(0);
     QueueFacts {
         name: queue.name.clone(),
         parent: queue.parent.as_deref().map(|parent| ids[parent]),
         priority: queue.priority,
-        limit,
+        limit: listed(&queue.limit, None),
+        deserved: match &queue.deserved {
+            Some(deserved) => listed(deserved, nothing(deserved)),
+            None => vec![None; resources],
+        },
+        guarantee: units.amounts(&queue.guarantee, Rounding::Down),
+        weight: queue.weight,
+        created: queue.created,
         open: queue.open,
     }
 }

@@ -11,6 +11,7 @@ mod resources;
 mod topology;
 
 pub(crate) use ids::{ClassId, GangId, NodeId, QueueId, ResourceId, RoleId};
+pub(crate) use requests::PODS;
 pub(crate) use resources::ResourceVec;
 pub(crate) use topology::{Domain, Level, Topology};
 
@@ -47,6 +48,11 @@ pub(crate) struct QueueFacts {
     pub(crate) priority: i64,
     /// By resource; none: no limit.
     pub(crate) limit: Vec<Option<i64>>,
+    /// By resource; none: not accounted.
+    pub(crate) deserved: Vec<Option<i64>>,
+    pub(crate) guarantee: ResourceVec,
+    pub(crate) weight: i64,
+    pub(crate) created: i64,
     pub(crate) open: bool,
 }
 
@@ -128,6 +134,10 @@ impl Model {
 
     pub(crate) fn resource_ids(&self) -> impl Iterator<Item = ResourceId> + use<> {
         (0..self.resources.len()).map(ResourceId::new)
+    }
+
+    pub(crate) fn queue_ids(&self) -> impl Iterator<Item = QueueId> + use<> {
+        (0..self.queues.len()).map(QueueId::new)
     }
 
     pub(crate) fn gang_ids(&self) -> impl Iterator<Item = GangId> + use<> {

@@ -11,7 +11,7 @@ pub(super) struct Units {
 }
 
 /// The resource that counts replicas.
-pub(super) const PODS: &str = "pods";
+pub(crate) const PODS: &str = "pods";
 
 impl Units {
     pub(super) fn new(names: &[String]) -> Self {

@@ -1,5 +1,8 @@
 //! Who is next.
 
-mod gang_order;
+mod entitlement;
+mod ratio;
+mod share;
+mod turns;
 
-pub(crate) use gang_order::gang_order;
+pub(crate) use turns::Turns;

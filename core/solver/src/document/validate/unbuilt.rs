@@ -1,7 +1,7 @@
 //! Parts of the format whose rule is not built yet: a document that uses one is refused, never misread.
 
 use super::Findings;
-use crate::document::{Bypass, Closeness, FairShare, Fill, Path, Snapshot, SolveOptions};
+use crate::document::{Bypass, Closeness, Fill, Path, Snapshot, SolveOptions};
 use crate::error::ProblemCode;
 
 /// Refuses what this build cannot decide yet.
@@ -15,10 +15,7 @@ pub(super) fn snapshot(snapshot: &Snapshot, findings: &mut Findings) {
     refuse(!snapshot.quotas.is_empty(), &root.field("quotas"));
     let queues = root.field("queues");
     for (index, queue) in snapshot.queues.iter().enumerate() {
-        let path = queues.item(index);
-        refuse(queue.weight != 1, &path.field("weight"));
-        refuse(queue.deserved.is_some(), &path.field("deserved"));
-        refuse(!queue.guarantee.is_empty(), &path.field("guarantee"));
+        refuse(!queue.guarantee.is_empty(), &queues.item(index).field("guarantee"));
     }
     let gangs = root.field("gangs");
     for (index, gang) in snapshot.gangs.iter().enumerate() {
@@ -60,8 +57,6 @@ pub(super) fn options(options: &SolveOptions, findings: &mut Findings) {
         }
     };
     refuse(options.placement != Fill::Pack, "placement");
-    refuse(!matches!(options.fair_share, FairShare::Quota | FairShare::None), "fair_share");
     refuse(options.bypass != Bypass::Free, "bypass");
-    refuse(options.finish_broken_first, "finish_broken_first");
     refuse(options.nonpreemptible_within_deserved, "nonpreemptible_within_deserved");
 }

@@ -1,0 +1,188 @@
+//! Whose turn it is: queues by their shares, gangs by priority and age, one after the other.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::entitlement::Entitlements;
+use super::ratio::Ratio;
+use crate::constraint::Demand;
+use crate::document::SolveOptions;
+use crate::model::{GangId, Model, QueueId};
+use crate::objective::locality::Spot;
+use crate::state::Ledger;
+
+/// Where a gang stands in its queue: higher priority first; then, if wanted, those that run below their minimum; then
+/// those with fewer replicas above their minimum; then the older.
+type GangKey = (Reverse<i64>, bool, i64, i64, GangId);
+
+/// Where a queue stands among its siblings.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Standing {
+    priority: Reverse<i64>,
+    above_guarantee: bool,
+    /// With its next gang it would hold more than it deserves.
+    exceeds: bool,
+    share: Ratio,
+    share_after: Ratio,
+    created: i64,
+    next: GangKey,
+}
+
+/// The waiting gangs of a queue, and the queues below that have any.
+#[derive(Debug, Default)]
+struct Line {
+    gangs: BTreeSet<GangKey>,
+    children: BTreeSet<(Standing, QueueId)>,
+    /// As it stands in the line above.
+    entered: Option<Standing>,
+}
+
+/// The waiting gangs in the order of their turns, which depends on what was placed before.
+#[derive(Debug)]
+pub(crate) struct Turns<'m> {
+    model: &'m Model,
+    entitlements: Entitlements,
+    broken_first: bool,
+    /// By queue; the last one is above all roots and holds the gangs of no queue.
+    lines: Vec<Line>,
+    /// What the gangs that had a turn got, for the next.
+    seats: BTreeMap<GangId, Vec<Spot>>,
+}
+
+/// A turn: what is to be placed now, all or nothing.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) demand: Demand,
+}
+
+impl<'m> Turns<'m> {
+    pub(crate) fn new(ledger: &Ledger<'m>, options: &SolveOptions) -> Self {
+        let model = ledger.model();
+        let mut turns = Self {
+            model,
+            entitlements: Entitlements::of(model, options.fair_share),
+            broken_first: options.finish_broken_first,
+            lines: std::iter::repeat_with(Line::default).take(model.queues.len() + 1).collect(),
+            seats: BTreeMap::new(),
+        };
+        for gang in model.gang_ids().filter(|gang| model.gang(*gang).waits()) {
+            if let Some(key) = turns.key(gang) {
+                let line = turns.line_of(gang);
+                turns.lines[line].gangs.insert(key);
+            }
+        }
+        // From the leaves up: a line is entered above once all below it is known.
+        for queue in turns.leaves_first() {
+            turns.enter(ledger, queue);
+        }
+        turns
+    }
+
+    /// Takes the next turn; none if nobody waits.
+    pub(crate) fn next(&mut self, ledger: &Ledger<'m>) -> Option<Turn> {
+        let key = self.first_of(self.lines.len() - 1)?;
+        let gang = key.4;
+        let line = self.line_of(gang);
+        self.lines[line].gangs.remove(&key);
+        self.enter_path(ledger, self.model.gang(gang).queue);
+        Some(Turn { demand: self.demand(gang)? })
+    }
+
+    /// Notes that a gang got what it asked for; it gets another turn if it may grow.
+    pub(crate) fn placed(&mut self, ledger: &Ledger<'m>, turn: &Turn, spots: &[Spot]) {
+        let gang = turn.demand.gang;
+        self.seats.entry(gang).or_default().extend(spots);
+        if let Some(key) = self.key(gang) {
+            let line = self.line_of(gang);
+            self.lines[line].gangs.insert(key);
+        }
+        self.enter_path(ledger, self.model.gang(gang).queue);
+    }
+
+    /// What a gang got so far.
+    fn seats(&self, gang: GangId) -> &[Spot] {
+        self.seats.get(&gang).map_or(&[], Vec::as_slice)
+    }
+
+    fn line_of(&self, gang: GangId) -> usize {
+        self.model.gang(gang).queue.map_or(self.model.queues.len(), QueueId::index)
+    }
+
+    fn demand(&self, gang: GangId) -> Option<Demand> {
+        self.seats(gang).is_empty().then(|| Demand::of(self.model, gang))
+    }
+
+    fn key(&self, gang: GangId) -> Option<GangKey> {
+        self.demand(gang)?;
+        let facts = self.model.gang(gang);
+        let runs = facts.roles.iter().any(|role| !role.running.is_empty());
+        let is_broken = self.broken_first && runs;
+        Some((Reverse(facts.priority), !is_broken, 0, facts.created, gang))
+    }
+
+    /// The first gang of a line. Its own gangs stand among the queues below as if they were in one of priority 0 to
+    /// which nothing is counted.
+    fn first_of(&self, line: usize) -> Option<GangKey> {
+        let line = &self.lines[line];
+        let own = line.gangs.first().map(|next| Standing {
+            priority: Reverse(0),
+            above_guarantee: true,
+            exceeds: false,
+            share: Ratio::ZERO,
+            share_after: Ratio::ZERO,
+            created: 0,
+            next: *next,
+        });
+        let below = line.children.first().map(|(standing, _)| standing.clone());
+        own.into_iter().chain(below).min().map(|first| first.next)
+    }
+
+    fn enter_path(&mut self, ledger: &Ledger<'m>, queue: Option<QueueId>) {
+        let path: Vec<QueueId> = self.model.path_up(queue).collect();
+        for queue in path {
+            self.enter(ledger, queue);
+        }
+    }
+
+    /// Puts a queue where it now belongs in the line above.
+    fn enter(&mut self, ledger: &Ledger<'m>, queue: QueueId) {
+        let above = self.model.queues[queue.index()].parent.map_or(self.model.queues.len(), QueueId::index);
+        if let Some(before) = self.lines[queue.index()].entered.take() {
+            self.lines[above].children.remove(&(before, queue));
+        }
+        if let Some(next) = self.first_of(queue.index()) {
+            let standing = self.standing(ledger, queue, next);
+            self.lines[above].children.insert((standing.clone(), queue));
+            self.lines[queue.index()].entered = Some(standing);
+        }
+    }
+
+    fn standing(&self, ledger: &Ledger<'m>, queue: QueueId, next: GangKey) -> Standing {
+        let (model, facts) = (self.model, &self.model.queues[queue.index()]);
+        let demand = self.demand(next.4);
+        let needs = |resource| demand.as_ref().map_or(0, |demand| demand.needs(model, resource));
+        let now = |resource| ledger.usage(queue, resource);
+        let after = |resource| ledger.usage(queue, resource) + needs(resource);
+        Standing {
+            priority: Reverse(facts.priority),
+            above_guarantee: model
+                .resource_ids()
+                .all(|resource| now(resource) >= i128::from(facts.guarantee.get(resource))),
+            exceeds: !self.entitlements.covers(model, queue, after),
+            share: self.entitlements.share(model, queue, now),
+            share_after: self.entitlements.share(model, queue, after),
+            created: facts.created,
+            next,
+        }
+    }
+
+    fn leaves_first(&self) -> Vec<QueueId> {
+        let mut queues: Vec<(Reverse<usize>, QueueId)> = self
+            .model
+            .queue_ids()
+            .map(|queue| (Reverse(self.model.path_up(Some(queue)).count()), queue))
+            .collect();
+        queues.sort_unstable();
+        queues.into_iter().map(|(_, queue)| queue).collect()
+    }
+}
