@@ -106,6 +106,10 @@ CASES ?= tests/data/cases
 conformance: dev ## Solve and judge a folder of placement cases (CASES=DIR, SKIP_UNSUPPORTED=1, OUT=DIR)
 	@PYTHONPATH=tests $(BIN)/python -m conformance "$(CASES)" $(if $(SKIP_UNSUPPORTED),--skip-unsupported) $(if $(OUT),--out "$(OUT)")
 
+.PHONY: bench
+bench: dev ## Measure the solver: a JSON line for each row, and the tables of docs/performance.md (RUNS=5, ONLY=ID,ID)
+	@$(BIN)/python tools/bench.py --runs $(or $(RUNS),5) $(if $(ONLY),--only $(ONLY))
+
 .PHONY: exactness
 exactness: dev ## Print how the answers for one gang agree with a constraint model, and what best fit misses
 	@PYTHONPATH=tests $(BIN)/python -m exactness

@@ -25,9 +25,19 @@ def useless(after: Outcome) -> Iterator[str]:
 
 
 def admits(after: Outcome, gang: str, change: Mapping[str, Any]) -> bool:
-    world = World(changed(after, gang, change))
-    search = _Search(world, gang)
-    return any(search.fits(counts) for counts in _sizes(world, gang))
+    return fits(World(changed(after, gang, change)), gang) is True
+
+
+def fits(world: World, gang: str, steps: int = STEPS) -> bool | None:
+    """Whether the gang can reach its minimums in this world; None if the search was given up."""
+    search = _Search(world, gang, steps)
+    if any(search.fits(counts) for counts in _sizes(world, gang)):
+        return True
+    return None if search.steps < 0 else False
+
+
+NOTHING: Mapping[str, Any] = {"kind": "nothing"}
+"""The change that leaves the case as it stands."""
 
 
 def changed(after: Outcome, gang: str, change: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,6 +50,8 @@ def changed(after: Outcome, gang: str, change: Mapping[str, Any]) -> dict[str, A
     ]
     (spec,) = (item for item in case["gangs"] if item["name"] == gang)
     match change["kind"]:
+        case "nothing":
+            pass
         case "replicas":
             _shrink(spec, change["role"], int(change["to"]))
         case "level":
@@ -92,7 +104,7 @@ def _sizes(world: World, gang: str) -> Iterator[dict[str, int]]:
 class _Search:
     """Spreads given numbers of pods over nodes, role by role, every way that capacity and required levels allow."""
 
-    def __init__(self, world: World, gang: str) -> None:
+    def __init__(self, world: World, gang: str, steps: int) -> None:
         self.world, self.gang = world, gang
         self.units = [
             (name, holder.get("topology", {}).get("required"), roles)
@@ -108,7 +120,7 @@ class _Search:
             for node, offered in world.allocatable.items()
             for used in [total(*(place.pod.asks for place in standing if place.node == node))]
         }
-        self.steps = STEPS
+        self.steps = steps
 
     def fits(self, counts: Mapping[str, int]) -> bool:
         fixed = {}
@@ -137,6 +149,8 @@ class _Search:
             for pod in self.world.waiting.values()
             if (pod.gang, pod.role) == (self.gang, role) and pod.name not in chosen
         ]
+        if sum(self._most(pods[0], node, count) for node in nodes) < count:
+            return False
         mine = [(name, level) for name, level, roles in self.units if level and role in roles]
         for at, node in enumerate(nodes):
             self.steps -= 1
