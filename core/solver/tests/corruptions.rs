@@ -58,6 +58,9 @@ fn snapshot(tape: &mut Tape<'_>) -> Snapshot {
         gang.queue = queue.map(str::to_owned);
         snapshot.gangs.push(gang);
     }
+    let mut huge = gang("huge", vec![role("ps", 1, &[("cpu", 2)]), role("worker", 600, &[("cpu", 3)])]);
+    huge.topology = Some(require("rack"));
+    snapshot.gangs.push(huge);
     let mut running = gang("runs", vec![role("worker", 1, &[("cpu", 1)])]);
     running.priority = 1;
     snapshot.gangs.push(running);
@@ -153,6 +156,18 @@ fn corrupt(rule: Rule, plan: &mut Plan, tape: &mut Tape<'_>, snapshot: &Snapshot
             2 => drop(plan.traffic.remove("a")),
             _ => drop(plan.traffic.insert("shut".to_owned(), 0)),
         },
+        Rule::CertificateWrong => {
+            let certificates = &mut plan.rejections.get_mut("huge").unwrap().certificates;
+            let certificate = &mut certificates[0];
+            match tape.below(6) {
+                0 => certificate.needs += 1,
+                1 => certificate.most = certificate.needs,
+                2 => certificate.most = i64::from(tape.below(9)),
+                3 => drop(certificate.domains.pop()),
+                4 => drop(certificate.weights.insert("ps".to_owned(), -1)),
+                _ => certificate.weights.values_mut().for_each(|weight| *weight *= 2),
+            }
+        }
         Rule::TopologyTooSmall | Rule::PackingImpossible | Rule::Stopped => {
             unreachable!("only refusals have these rules")
         }
@@ -181,7 +196,7 @@ fn every_corruption_is_caught_under_its_rule() {
             *caught.entry(rule.code()).or_default() += 1;
         }
     }
-    assert_eq!(caught.len(), 14, "{caught:?}");
+    assert_eq!(caught.len(), 15, "{caught:?}");
     assert!(caught.values().all(|count| *count == EACH), "{caught:?}");
     assert!(caught.values().sum::<u64>() >= 200);
 }

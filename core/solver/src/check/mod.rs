@@ -3,6 +3,7 @@
 //! Everything is looked up by name and counted plainly, in the documents' own words; speed is not its business.
 
 mod answers;
+mod certificates;
 mod cluster;
 mod nodes;
 mod room;
@@ -37,6 +38,7 @@ pub fn check(snapshot: &Snapshot, plan: &Plan) -> Result<Vec<Violation>, Error> 
     nodes::judge(&cluster, plan, &mut found);
     room::judge(&cluster, plan, &mut found);
     topology::judge(&cluster, plan, &mut found);
+    certificates::judge(&cluster, plan, &mut found);
     let mut violations = found.list;
     violations.sort_by(|a, b| natural_order(&a.path, &b.path).then_with(|| a.rule.cmp(b.rule)));
     Ok(violations)

@@ -1,10 +1,10 @@
 //! Every replica may use its node: ready, not cordoned, inside the topology where that matters, labels, taints.
 
 use super::Violations;
-use super::cluster::{Cluster, Placed, groups_of};
+use super::cluster::{Cluster, groups_of};
 use super::topology::is_inside;
 use crate::document::{
-    Expression, ExpressionOperator as Is, Node, Path, Plan, Rule, Taint, TaintEffect, Toleration,
+    Expression, ExpressionOperator as Is, Gang, Node, Path, Plan, Role, Rule, Taint, TaintEffect, Toleration,
     TolerationEffect, TolerationOperator,
 };
 
@@ -14,42 +14,53 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
         let path = path.field(&placed.gang.name);
         let path = path.field(&placed.role.name);
         let path = path.item(placed.index);
-        let name = &placed.node.name;
-        let mut broken = |rule, text: &str| found.add(rule, &path, format!("node {name} {text}"));
-        if !placed.node.ready {
-            broken(Rule::NodeNotReady, "is not ready");
-        }
-        if placed.node.unschedulable {
-            broken(Rule::NodeCordoned, "is cordoned");
-        }
-        if asks_for_topology(&placed) && !is_inside(cluster, placed.node) {
-            broken(Rule::NodeOutsideTopology, "lacks a topology label");
-        }
-        let selects = |(key, value): (&String, &String)| placed.node.labels.get(key) == Some(value);
-        if !placed.role.node_selector.iter().all(selects) {
-            broken(Rule::NodeSelectorMismatch, "does not match the node selector");
-        }
-        let terms = &placed.role.node_affinity;
-        let term_holds = |expressions: &[Expression]| {
-            !expressions.is_empty() && expressions.iter().all(|expression| passes(expression, placed.node))
-        };
-        if !terms.is_empty() && !terms.iter().any(|term| term_holds(&term.expressions)) {
-            broken(Rule::NodeAffinityMismatch, "does not match the node affinity");
-        }
-        for taint in &placed.node.taints {
-            let repels = matches!(taint.effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
-            if repels && !placed.role.tolerations.iter().any(|toleration| covers(toleration, taint)) {
-                broken(Rule::TaintNotTolerated, &format!("has the taint {}", taint.key));
-            }
+        for (rule, text) in forbidding(cluster, placed.gang, placed.role, placed.node) {
+            found.add(rule, &path, format!("node {} {text}", placed.node.name));
         }
     }
 }
 
-fn asks_for_topology(placed: &Placed<'_>) -> bool {
-    let groups = groups_of(placed.gang, placed.role);
-    placed.gang.topology.is_some()
-        || placed.role.topology.is_some()
-        || groups.iter().any(|group| group.topology.is_some())
+/// The rules that keep a role away from a node, each with what the node does.
+pub(super) fn forbidding(
+    cluster: &Cluster<'_>,
+    gang: &Gang,
+    role: &Role,
+    node: &Node,
+) -> Vec<(Rule, String)> {
+    let mut found = Vec::new();
+    let mut broken = |rule, text: &str| found.push((rule, text.to_owned()));
+    if !node.ready {
+        broken(Rule::NodeNotReady, "is not ready");
+    }
+    if node.unschedulable {
+        broken(Rule::NodeCordoned, "is cordoned");
+    }
+    if asks_for_topology(gang, role) && !is_inside(cluster, node) {
+        broken(Rule::NodeOutsideTopology, "lacks a topology label");
+    }
+    let selects = |(key, value): (&String, &String)| node.labels.get(key) == Some(value);
+    if !role.node_selector.iter().all(selects) {
+        broken(Rule::NodeSelectorMismatch, "does not match the node selector");
+    }
+    let terms = &role.node_affinity;
+    let term_holds = |expressions: &[Expression]| {
+        !expressions.is_empty() && expressions.iter().all(|expression| passes(expression, node))
+    };
+    if !terms.is_empty() && !terms.iter().any(|term| term_holds(&term.expressions)) {
+        broken(Rule::NodeAffinityMismatch, "does not match the node affinity");
+    }
+    for taint in &node.taints {
+        let repels = matches!(taint.effect, TaintEffect::NoSchedule | TaintEffect::NoExecute);
+        if repels && !role.tolerations.iter().any(|toleration| covers(toleration, taint)) {
+            broken(Rule::TaintNotTolerated, &format!("has the taint {}", taint.key));
+        }
+    }
+    found
+}
+
+fn asks_for_topology(gang: &Gang, role: &Role) -> bool {
+    let groups = groups_of(gang, role);
+    gang.topology.is_some() || role.topology.is_some() || groups.iter().any(|group| group.topology.is_some())
 }
 
 fn passes(expression: &Expression, node: &Node) -> bool {

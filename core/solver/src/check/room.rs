@@ -6,7 +6,7 @@ use super::{Violations, cluster::Cluster};
 use crate::document::{Container, Path, Plan, Role, Rounding, Rule, format_quantity, parse_quantity};
 
 /// Amounts in base units by resource name.
-type Amounts = BTreeMap<String, i128>;
+pub(super) type Amounts = BTreeMap<String, i128>;
 
 pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
     capacity(cluster, plan, found);
@@ -15,15 +15,9 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
 
 /// No node with a new replica holds more than it offers, of anything.
 fn capacity(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
-    let mut used: BTreeMap<&str, Amounts> = BTreeMap::new();
-    for (node, _, amounts) in holders(cluster) {
-        add(used.entry(node).or_default(), &amounts);
-    }
-    let mut touched = BTreeSet::new();
-    for placed in cluster.placed(plan) {
-        add(used.entry(&placed.node.name).or_default(), &replica(placed.role));
-        touched.insert(placed.node.name.as_str());
-    }
+    let used = used(cluster, plan);
+    let touched: BTreeSet<&str> =
+        cluster.placed(plan).iter().map(|placed| placed.node.name.as_str()).collect();
     for name in touched {
         let offered = read(&cluster.nodes[name].allocatable, Rounding::Down);
         for (resource, amount) in &used[name] {
@@ -39,6 +33,33 @@ fn capacity(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
             }
         }
     }
+}
+
+/// What is taken of each node once the plan is carried out.
+fn used<'a>(cluster: &Cluster<'a>, plan: &Plan) -> BTreeMap<&'a str, Amounts> {
+    let mut used: BTreeMap<&str, Amounts> = BTreeMap::new();
+    for (node, _, amounts) in holders(cluster) {
+        add(used.entry(node).or_default(), &amounts);
+    }
+    for placed in cluster.placed(plan) {
+        add(used.entry(&placed.node.name).or_default(), &replica(placed.role));
+    }
+    used
+}
+
+/// What is left of each node once the plan is carried out, `pods` only where they are limited; debts are negative.
+pub(super) fn left<'a>(cluster: &Cluster<'a>, plan: &Plan) -> BTreeMap<&'a str, Amounts> {
+    let mut used = used(cluster, plan);
+    let each = cluster.nodes.iter().map(|(name, node)| {
+        let mut left = read(&node.allocatable, Rounding::Down);
+        for (resource, amount) in used.remove(name).unwrap_or_default() {
+            if resource != "pods" || left.contains_key("pods") {
+                *left.entry(resource).or_default() -= amount;
+            }
+        }
+        (*name, left)
+    });
+    each.collect()
 }
 
 /// No queue with a new replica is closed, or passes a limit with what that replica takes.
@@ -97,7 +118,7 @@ fn holders<'a>(cluster: &Cluster<'a>) -> Vec<(&'a str, Option<&'a str>, Amounts)
 }
 
 /// What a replica takes: at each moment of its start and of its run the sum of what runs then, and the most of it.
-fn replica(role: &Role) -> Amounts {
+pub(super) fn replica(role: &Role) -> Amounts {
     let Some(pod) = &role.pod else { return with_pod(read(&role.requests, Rounding::Up)) };
     let mut beside = Amounts::new();
     let mut most = Amounts::new();

@@ -37,11 +37,13 @@ pub enum Rule {
     GangIncomplete,
     /// A plan states another traffic than its placements have.
     TrafficMiscounted,
+    /// A certificate of a plan does not prove what it says.
+    CertificateWrong,
 }
 
 impl Rule {
     /// All rules: first those that refuse, in the order in which they are asked, then those that judge plans only.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::QueueClosed,
         Self::QueueLimitExceeded,
         Self::NodeNotReady,
@@ -59,6 +61,7 @@ impl Rule {
         Self::GangUnanswered,
         Self::GangIncomplete,
         Self::TrafficMiscounted,
+        Self::CertificateWrong,
     ];
 
     /// The code as it stands in documents.
@@ -81,6 +84,7 @@ impl Rule {
             Self::GangUnanswered => "GANG_UNANSWERED",
             Self::GangIncomplete => "GANG_INCOMPLETE",
             Self::TrafficMiscounted => "TRAFFIC_MISCOUNTED",
+            Self::CertificateWrong => "CERTIFICATE_WRONG",
         }
     }
 }

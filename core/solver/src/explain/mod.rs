@@ -3,13 +3,14 @@
 //! Every refusal is explained as things stand after the plan: the gangs that it places hold their room. Free room
 //! only shrinks while a plan is made, so that what was refused on the way is refused then too.
 
+mod certificates;
 mod changes;
 mod holders;
 mod levels;
 mod reason;
 
 use crate::constraint::{Demand, node_affinity, quota};
-use crate::document::{Exclusion, LevelFit, Rejection, SolveOptions, format_quantity};
+use crate::document::{Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity};
 use crate::model::{Model, ResourceId};
 use crate::search::{Answer, Budget, place};
 use crate::state::Ledger;
@@ -58,9 +59,16 @@ pub(crate) fn explain(
     } else {
         Vec::new()
     };
+    let certificates = match reason.stage {
+        Stage::Capacity | Stage::Topology | Stage::Packing if refused.proven => {
+            certificates::certificates(ledger, demand, budget)
+        }
+        _ => Vec::new(),
+    };
     Rejection {
         proven: refused.proven,
         impossible,
+        certificates,
         levels: fits.iter().map(|fit| level_fit(model, demand, fit)).collect(),
         holders,
         changes,

@@ -9,7 +9,7 @@ mod place;
 mod role_mix;
 
 pub(crate) use budget::{Budget, Stop};
-pub(crate) use exact::most_of_largest;
+pub(crate) use exact::{Prover, most_of_largest};
 pub(crate) use field::Field;
 pub(crate) use greedy::as_many_as_fit;
 pub(crate) use place::{Answer, Seat, place};

@@ -97,6 +97,12 @@ impl Instance {
         self.wanted.iter().all(|wanted| *wanted == 0)
     }
 
+    /// For each relevant resource, what one replica of each role takes.
+    pub(super) fn requests_by_resource(&self) -> impl Iterator<Item = Vec<i64>> + '_ {
+        let resources = self.requests.first().map_or(0, Vec::len);
+        (0..resources).map(|at| self.requests.iter().map(|request| request[at]).collect())
+    }
+
     /// How many of a role a class hosts alone, at most what is still wanted.
     pub(super) fn cap(&self, class: usize, role: usize) -> i64 {
         self.classes[class].caps[role].min(self.wanted[role])

@@ -13,6 +13,7 @@
 mod bounds;
 mod instance;
 mod options;
+mod proof;
 mod reduce;
 mod steps;
 mod table;
@@ -26,6 +27,7 @@ use crate::objective::locality::Spot;
 use crate::state::Ledger;
 use bounds::Bounds;
 use instance::Instance;
+pub(crate) use proof::Prover;
 use reduce::reduce;
 use steps::Steps;
 use table::MOST_NARROW;

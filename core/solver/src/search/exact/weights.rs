@@ -38,6 +38,21 @@ impl Weights {
         from_others.fold(unit.saturating_mul(i64::from(last)), i64::saturating_add)
     }
 
+    /// What the gang needs under them.
+    pub(super) fn needs(&self, steps: &Steps) -> i128 {
+        steps
+            .wanted
+            .iter()
+            .zip(&self.0)
+            .map(|(wanted, weight)| i128::from(*wanted) * i128::from(*weight))
+            .sum()
+    }
+
+    /// How much the nodes give above what is needed; none if the budget does not reach.
+    pub(super) fn slack(&self, steps: &Steps, budget: &mut Budget<'_>) -> Option<i128> {
+        look(steps, self, budget).map(|look| look.slack)
+    }
+
     /// Good weights, and their slack; below zero it is a proof. None if the budget does not reach.
     pub(super) fn find(steps: &Steps, budget: &mut Budget<'_>) -> Option<(Self, i128)> {
         let others = steps.wanted.len() - 1;
@@ -110,12 +125,7 @@ fn descend(steps: &Steps, weights: &mut Weights, role: usize, budget: &mut Budge
 
 fn look(steps: &Steps, weights: &Weights, budget: &mut Budget<'_>) -> Option<Look> {
     let mut surplus: Vec<i128> = steps.wanted.iter().map(|wanted| -i128::from(*wanted)).collect();
-    let mut slack: i128 = steps
-        .wanted
-        .iter()
-        .zip(&weights.0)
-        .map(|(wanted, weight)| -i128::from(*wanted) * i128::from(*weight))
-        .sum();
+    let mut slack = -weights.needs(steps);
     for (options, nodes) in steps.classes() {
         if nodes == 0 {
             continue;

@@ -1,0 +1,105 @@
+//! Weights that prove to others that a gang does not fit: simple ones where they do.
+
+use std::ops::Range;
+
+use super::instance::Instance;
+use super::steps::Steps;
+use super::weights::Weights;
+use crate::model::RoleId;
+use crate::search::{Budget, Field};
+use crate::state::Ledger;
+
+/// Scales on which weights are tried, so that people can read them: the heaviest role weighs so much.
+const SCALES: [i64; 10] = [1, 2, 3, 5, 8, 12, 20, 50, 200, 2000];
+
+/// Refutes one demand in one domain after the other, with as few different weights as it can.
+#[derive(Debug, Default)]
+pub(crate) struct Prover {
+    known: Vec<Weights>,
+    roles: Vec<RoleId>,
+}
+
+/// That a domain cannot hold a demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Proof {
+    /// Which weights prove it: a position for [`Prover::weights`].
+    pub(crate) weights: usize,
+    /// What the gang needs under them.
+    pub(crate) needs: i128,
+    /// What the nodes of the domain give at most.
+    pub(crate) most: i128,
+}
+
+impl Prover {
+    /// A proof that the demand does not fit in `slots`; none if it fits, or if only a table can tell.
+    pub(crate) fn refute(
+        &mut self,
+        ledger: &Ledger<'_>,
+        field: &Field<'_>,
+        slots: &Range<usize>,
+        budget: &mut Budget<'_>,
+    ) -> Option<Proof> {
+        let instance = Instance::gather(ledger, field, slots)?;
+        let steps = Steps::list(&instance, budget)?;
+        for index in 0..self.known.len() {
+            if let Some(proof) = self.proof(index, &steps, budget) {
+                return Some(proof);
+            }
+        }
+        let weights = simple(&instance)
+            .into_iter()
+            .find(|weights| weights.slack(&steps, budget).is_some_and(|slack| slack < 0))
+            .or_else(|| {
+                let (weights, slack) = Weights::find(&steps, budget)?;
+                (slack < 0).then(|| rounded(&weights, &steps, budget))
+            })?;
+        self.roles = instance.roles;
+        self.known.push(weights);
+        self.proof(self.known.len() - 1, &steps, budget)
+    }
+
+    /// Weights that proved something, by role.
+    pub(crate) fn weights(&self, index: usize) -> impl Iterator<Item = (RoleId, i64)> + '_ {
+        self.roles.iter().copied().zip(self.known[index].0.iter().copied())
+    }
+
+    fn proof(&self, index: usize, steps: &Steps, budget: &mut Budget<'_>) -> Option<Proof> {
+        let weights = &self.known[index];
+        let slack = weights.slack(steps, budget).filter(|slack| *slack < 0)?;
+        let needs = weights.needs(steps);
+        Some(Proof { weights: index, needs, most: needs + slack })
+    }
+}
+
+/// One role alone, then what each resource says: a role weighs what it takes of it.
+fn simple(instance: &Instance) -> Vec<Weights> {
+    let roles = instance.roles.len();
+    let alone = (0..roles).map(|role| (0..roles).map(|other| i64::from(other == role)).collect::<Vec<_>>());
+    let by_resource = instance.requests_by_resource().map(|takes| {
+        let common = takes.iter().copied().fold(0, greatest_common_divisor).max(1);
+        takes.iter().map(|amount| amount / common).collect::<Vec<_>>()
+    });
+    alone
+        .chain(by_resource)
+        .filter(|weights| weights.iter().all(|weight| *weight < 1 << 20))
+        .map(Weights)
+        .collect()
+}
+
+/// The same weights on the coarsest scale on which they still prove it.
+fn rounded(weights: &Weights, steps: &Steps, budget: &mut Budget<'_>) -> Weights {
+    let heaviest = weights.0.iter().copied().max().unwrap_or(1).max(1);
+    for scale in SCALES {
+        let coarse = Weights(
+            weights.0.iter().map(|weight| (weight * 2 * scale + heaviest) / (2 * heaviest)).collect(),
+        );
+        if coarse.slack(steps, budget).is_some_and(|slack| slack < 0) {
+            return coarse;
+        }
+    }
+    weights.clone()
+}
+
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
