@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from gangplan.bench import rows, shapes
+from gangplan.bench import rows, shapes, traffic
 from gangplan.bench.door import Documents
 from gangplan.bench.measure import Figures, measure
 from gangplan.bench.rows import Line
@@ -80,7 +80,7 @@ def main() -> int:
     only = [name for name in given.only.split(",") if name]
     if unknown := sorted(set(only) - set(rows.ROWS)):
         sys.exit(f"no row is called {', '.join(unknown)}")
-    here = {*OF_WORKLOADS, "T13.json"}
+    here = {*OF_WORKLOADS, "T13.json", "Q4"}
     lines: list[Line] = []
     quality: list[Figures] = []
 
@@ -95,6 +95,8 @@ def main() -> int:
     scan = next((line.value / line.ratio for line in lines if line.id == "T3.easy" and line.ratio), None)
     if not only or "T13.json" in only:
         tell(rows.line("T13.json", reading(given.runs), scan))
+    if not only or "Q4" in only:
+        tell(rows.line("Q4", traffic.over_best_known(), scan))
     for name, value, figures in of_workloads(only, given.runs):
         tell(rows.line(name, value, scan))
         quality.append(figures)

@@ -34,11 +34,12 @@ def left_waiting(after: Outcome) -> Iterator[str]:
         whole = any(counts.values()) and not any(True for _ in shortfalls(world, gang, counts))
         if whole:
             yield from _one_more(world, gang)
-        elif trial.fits(world, gang, STEPS):
+        elif trial.fits(trial.without_debtors(world), gang, STEPS):
             yield f"{gang} is refused but fits as things stand"
 
 
 def _one_more(world: World, gang: str) -> Iterator[str]:
+    world = trial.without_debtors(world)
     tried = set()
     for pod in world.waiting.values():
         if pod.gang != gang or pod.role in tried:

@@ -40,6 +40,23 @@ NOTHING: Mapping[str, Any] = {"kind": "nothing"}
 """The change that leaves the case as it stands."""
 
 
+def without_debtors(world: World) -> World:
+    """The same world in which a node that offers less than is in use takes nothing at all."""
+    used = {
+        node: total(*(p.pod.asks for p in world.running.values() if p.node == node)) for node in world.nodes
+    }
+    case = copy.deepcopy(dict(world.case))
+    for node in case["cluster"]["nodes"]:
+        offered = world.allocatable[node["name"]]
+        if any(
+            amount_used > offered.get(name, 0)
+            for name, amount_used in used[node["name"]].items()
+            if name != "pods" or name in offered
+        ):
+            node["unschedulable"] = True
+    return World(case)
+
+
 def changed(after: Outcome, gang: str, change: Mapping[str, Any]) -> dict[str, Any]:
     """The case as things stand after the answer, with the change made."""
     case = copy.deepcopy(dict(after.world.case))

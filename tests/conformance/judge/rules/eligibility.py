@@ -4,18 +4,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conformance.judge.outcome import Outcome
-from conformance.judge.world import Place
+from conformance.judge.world import Place, World
 
 
 def broken(outcome: Outcome) -> Iterator[str]:
     for name, place in sorted(outcome.fresh.items()):
-        reason = _reason(outcome, place)
+        reason = unfit(outcome.world, place)
         if reason is not None:
             yield f"{name} on {place.node}: {reason}"
 
 
-def _reason(outcome: Outcome, place: Place) -> str | None:
-    node = outcome.world.nodes[place.node]
+def unfit(world: World, place: Place) -> str | None:
+    """Why the pod may not stand there, whatever room there is; None if it may."""
+    node = world.nodes[place.node]
     labels = node.get("labels", {})
     if not node.get("ready", True):
         return "the node is not ready"
@@ -23,7 +24,7 @@ def _reason(outcome: Outcome, place: Place) -> str | None:
         return "the node is cordoned"
     if place.pod.gang is None or place.pod.role is None:
         return None
-    role = outcome.world.roles[place.pod.gang, place.pod.role]
+    role = world.roles[place.pod.gang, place.pod.role]
     for taint in node.get("taints", ()):
         if taint.get("effect") in {"NoSchedule", "NoExecute"} and not any(
             tolerates(toleration, taint) for toleration in role.get("tolerations", ())
@@ -35,13 +36,11 @@ def _reason(outcome: Outcome, place: Place) -> str | None:
     if terms and not any(term and all(holds(test, labels) for test in term) for term in terms):
         return "no term of the node affinity holds"
     holders = [
-        outcome.world.gangs[place.pod.gang],
+        world.gangs[place.pod.gang],
         role,
-        *outcome.world.groups_of(place.pod.gang, place.pod.role),
+        *world.groups_of(place.pod.gang, place.pod.role),
     ]
-    if any("topology" in holder for holder in holders) and any(
-        level not in labels for level in outcome.world.levels
-    ):
+    if any("topology" in holder for holder in holders) and any(level not in labels for level in world.levels):
         return "the node is outside the topology"
     return None
 
