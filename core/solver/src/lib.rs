@@ -46,6 +46,7 @@
 //! | `explain` | what binds a refused gang, and changes proven by trials that are rolled back |
 //! | `check` | judges a plan from the documents alone; it shares no code with the search |
 //! | `solve` | the pipeline on one page |
+//! | [`session`] | columns in, rows out, for callers that hold numbers already |
 //!
 //! # What is promised
 //!
@@ -61,6 +62,7 @@
 //! [`Rejection`]: document::Rejection
 
 pub mod document;
+pub mod session;
 
 mod check;
 mod constraint;

@@ -59,34 +59,41 @@ pub fn evaluate(snapshot: &Snapshot, placements: &Placements) -> Result<BTreeMap
     Ok(costs)
 }
 
+/// Gives every waiting gang its turn; what is placed is booked.
+pub(crate) fn decide(
+    ledger: &mut Ledger<'_>,
+    options: &SolveOptions,
+    budget: &mut Budget<'_>,
+    mut tell: impl FnMut(Demand, Answer),
+) {
+    let mut turns = Turns::new(ledger, options);
+    while let Some(turn) = turns.next(ledger) {
+        let answer = if budget.poll().is_some() {
+            Answer::Stopped
+        } else if quota::admits(ledger, &turn.demand) {
+            budget.refill();
+            place(ledger, &turn.demand, budget)
+        } else {
+            Answer::Refused { proven: true }
+        };
+        if let Answer::Placed(seat) = &answer {
+            turns.placed(ledger, &turn, &seat.spots);
+        }
+        tell(turn.demand, answer);
+    }
+}
+
 fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan, Error> {
     let mut ledger = Ledger::new(model);
     let mut budget = Budget::new(options, stop);
     let mut plan = Plan::default();
     let mut refused = Vec::new();
     let gangs = model.gang_ids().filter(|gang| model.gang(*gang).waits()).count();
-    let mut turns = Turns::new(&ledger, options);
-    while let Some(turn) = turns.next(&ledger) {
-        let demand = &turn.demand;
-        let answer = if budget.poll().is_some() {
-            Answer::Stopped
-        } else if quota::admits(&ledger, demand) {
-            budget.refill();
-            place(&mut ledger, demand, &mut budget)
-        } else {
-            Answer::Refused { proven: true }
-        };
-        match answer {
-            Answer::Placed(seat) => {
-                turns.placed(&ledger, &turn, &seat.spots);
-                enter(model, demand, &seat.spots, &mut plan);
-            }
-            Answer::Refused { proven } => {
-                refused.push(Refused { demand: turn.demand, proven, stopped: false });
-            }
-            Answer::Stopped => refused.push(Refused { demand: turn.demand, proven: false, stopped: true }),
-        }
-    }
+    decide(&mut ledger, options, &mut budget, |demand, answer| match answer {
+        Answer::Placed(seat) => enter(model, &demand, &seat.spots, &mut plan),
+        Answer::Refused { proven } => refused.push(Refused { demand, proven, stopped: false }),
+        Answer::Stopped => refused.push(Refused { demand, proven: false, stopped: true }),
+    });
     let (trials, cells) = (budget.trials(), budget.cells());
     for (index, refusal) in refused.iter().enumerate() {
         let rejection = explain(&mut ledger, refusal, index, options, &mut budget);

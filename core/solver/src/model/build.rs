@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::requests::{PODS, Units};
+use super::shapes::Shapes;
 use super::{
     ClassId, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueFacts, QueueId, RoleFacts, RoleId,
     RunningReplica, TalkingPair, Topology, matching, topology::Domain,
@@ -10,7 +11,7 @@ use super::{
 use crate::document::{Gang, Group, Node, Queue, Role, Rounding, Rule, Running, Snapshot};
 
 /// Room for replicas on a node that lists no `pods`: no limit in practice, and sums of it stay within 64 bits.
-const UNLIMITED_PODS: i64 = 1 << 40;
+pub(super) const UNLIMITED_PODS: i64 = 1 << 40;
 
 impl Model {
     /// Builds the model of a valid snapshot.
@@ -23,14 +24,11 @@ impl Model {
             nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), NodeId::new(index))).collect();
         let mut queues: Vec<&Queue> = snapshot.queues.iter().collect();
         queues.sort_by(|a, b| a.name.cmp(&b.name));
-        let queue_ids: BTreeMap<&str, QueueId> = queues
-            .iter()
-            .enumerate()
-            .map(|(index, queue)| (queue.name.as_str(), QueueId::new(index)))
-            .collect();
+        let queue_ids = queue_ids(&queues);
         let mut running: Vec<&Running> = snapshot.running.iter().collect();
         running.sort_by(|a, b| a.name.cmp(&b.name));
         let mut classes = Classes { nodes: &nodes, known: BTreeMap::new(), verdicts: Vec::new() };
+        let mut shapes = Shapes::default();
         let mut gangs: Vec<&Gang> = snapshot.gangs.iter().collect();
         gangs.sort_by(|a, b| a.name.cmp(&b.name));
         let mut replicas: BTreeMap<(&str, &str), Vec<RunningReplica>> = BTreeMap::new();
@@ -44,19 +42,25 @@ impl Model {
         let gangs = gangs.iter().map(|gang| {
             let mut roles: Vec<&Role> = gang.roles.iter().collect();
             roles.sort_by(|a, b| a.name.cmp(&b.name));
-            let roles = roles.into_iter().map(|role| RoleFacts {
-                name: role.name.clone(),
-                replicas: role.replicas,
-                request: units.replica(role),
-                class: classes.of(role),
-                inside_topology: is_tied(gang, role),
-                running: replicas.remove(&(gang.name.as_str(), role.name.as_str())).unwrap_or_default(),
+            let roles = roles.into_iter().map(|role| {
+                let (request, class, tied) = (units.replica(role), classes.of(role), is_tied(gang, role));
+                RoleFacts {
+                    name: role.name.clone(),
+                    replicas: role.replicas,
+                    shape: shapes.intern(&request, class, tied),
+                    request,
+                    class,
+                    inside_topology: tied,
+                    running: replicas.remove(&(gang.name.as_str(), role.name.as_str())).unwrap_or_default(),
+                }
             });
             let queue = gang.queue.as_deref().map(|queue| queue_ids[queue]);
             gang_facts(gang, queue, roles.collect(), &topology)
         });
+        let gangs = gangs.collect();
         Self {
-            gangs: gangs.collect(),
+            gangs,
+            shapes: shapes.list,
             queues: queues
                 .iter()
                 .map(|queue| queue_facts(queue, &units, &queue_ids, resources.len()))
@@ -130,9 +134,8 @@ fn canonical(snapshot: &Snapshot) -> Vec<&Node> {
 
 fn topology(snapshot: &Snapshot, nodes: &[&Node]) -> Topology {
     let inside = nodes.iter().take_while(|node| place(snapshot, node).is_some()).count();
-    let mut names = vec!["cluster".to_owned()];
-    let mut domains = vec![vec![Domain { name: String::new(), nodes: 0..nodes.len() }]];
-    let mut of = vec![Vec::new()];
+    let mut levels = Vec::new();
+    let mut of = Vec::new();
     for depth in 1..=snapshot.topology.len() {
         let mut level: Vec<Domain> = Vec::new();
         let mut home = Vec::with_capacity(inside);
@@ -148,15 +151,10 @@ fn topology(snapshot: &Snapshot, nodes: &[&Node]) -> Topology {
             level[last].nodes.end = index + 1;
             home.push(u32::try_from(last).expect("fewer domains than nodes"));
         }
-        names.push(snapshot.topology[depth - 1].clone());
-        domains.push(level);
+        levels.push((snapshot.topology[depth - 1].clone(), level));
         of.push(home);
     }
-    names.push("node".to_owned());
-    let single = |(index, node): (usize, &&Node)| Domain { name: node.name.clone(), nodes: index..index + 1 };
-    domains.push(nodes.iter().enumerate().map(single).collect());
-    of.push(Vec::new());
-    Topology { names, domains, of, inside }
+    Topology::new(levels, of, nodes.iter().map(|node| node.name.clone()), inside)
 }
 
 fn node_facts(node: &Node, units: &Units) -> NodeFacts {
@@ -167,7 +165,17 @@ fn node_facts(node: &Node, units: &Units) -> NodeFacts {
     NodeFacts { name: node.name.clone(), allocatable }
 }
 
-fn queue_facts(queue: &Queue, units: &Units, ids: &BTreeMap<&str, QueueId>, resources: usize) -> QueueFacts {
+/// Names of queues in order → their ids.
+pub(super) fn queue_ids<'a>(queues: &[&'a Queue]) -> BTreeMap<&'a str, QueueId> {
+    queues.iter().enumerate().map(|(index, queue)| (queue.name.as_str(), QueueId::new(index))).collect()
+}
+
+pub(super) fn queue_facts(
+    queue: &Queue,
+    units: &Units,
+    ids: &BTreeMap<&str, QueueId>,
+    resources: usize,
+) -> QueueFacts {
     let listed = |quantities: &BTreeMap<String, String>, rest: Option<i64>| {
         let amounts = units.amounts(quantities, Rounding::Down);
         let mut listed = vec![rest; resources];
@@ -231,11 +239,15 @@ fn talking_pairs(gang: &Gang, roles: &[RoleFacts]) -> Vec<TalkingPair> {
         *weight = weight.saturating_add(pair.weight);
     }
     if gang.traffic.is_empty() {
-        for (&a, &b) in ids.values().flat_map(|a| ids.values().map(move |b| (a, b))) {
-            weights.insert((a.min(b), a.max(b)), 1);
-        }
+        return all_pairs(roles.len());
     }
     weights.into_iter().map(|((a, b), weight)| TalkingPair { a, b, weight }).collect()
+}
+
+/// Every pair of so many roles once, with weight 1.
+pub(super) fn all_pairs(roles: usize) -> Vec<TalkingPair> {
+    let pair = |a: usize, b: usize| TalkingPair { a: RoleId::new(a), b: RoleId::new(b), weight: 1 };
+    (0..roles).flat_map(|a| (a..roles).map(move |b| pair(a, b))).collect()
 }
 
 /// Node classes, each judged once.

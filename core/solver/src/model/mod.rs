@@ -1,18 +1,22 @@
 //! The same facts as the snapshot, as dense ids and integers; immutable during a solve.
 //!
-//! [`build`](Model::build) is the only place that reads names. Everything is sorted there, so that the order of
-//! the input decides nothing.
+//! [`build`](Model::build) and [`of_columns`](Model::of_columns) are the only places that read names. Everything is
+//! sorted there, so that the order of the input decides nothing.
 
 mod build;
+mod columns;
 mod ids;
 mod matching;
 mod requests;
 mod resources;
+mod shapes;
 mod topology;
 
-pub(crate) use ids::{ClassId, GangId, NodeId, QueueId, ResourceId, RoleId};
+pub(crate) use columns::Rows;
+pub(crate) use ids::{ClassId, GangId, NodeId, QueueId, ResourceId, RoleId, ShapeId};
 pub(crate) use requests::PODS;
 pub(crate) use resources::ResourceVec;
+pub(crate) use shapes::Shape;
 pub(crate) use topology::{Domain, Level, Topology};
 
 use crate::document::Rule;
@@ -31,6 +35,8 @@ pub(crate) struct Model {
     pub(crate) pods: Vec<PodFacts>,
     /// By class, the first rule that keeps each node away; none where the class may run.
     pub(crate) classes: Vec<Vec<Option<Rule>>>,
+    /// Requests with their classes, each once.
+    pub(crate) shapes: Vec<Shape>,
 }
 
 /// A machine.
@@ -90,6 +96,8 @@ pub(crate) struct RoleFacts {
     pub(crate) class: ClassId,
     /// It has a closeness, so nodes outside the topology are not for it.
     pub(crate) inside_topology: bool,
+    /// Its request and class.
+    pub(crate) shape: ShapeId,
     pub(crate) running: Vec<RunningReplica>,
 }
 

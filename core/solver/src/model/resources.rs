@@ -3,7 +3,7 @@
 use super::ids::ResourceId;
 
 /// An amount for each resource of the model.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ResourceVec(Box<[i64]>);
 
 impl ResourceVec {

@@ -11,6 +11,20 @@ pub(crate) struct Level(pub(super) usize);
 impl Level {
     /// Everything.
     pub(crate) const CLUSTER: Self = Self(0);
+
+    /// The level at a position, counted from coarse to fine.
+    pub(crate) fn at(position: usize) -> Self {
+        Self(position)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+
+    /// The next finer level; do not ask of `node`.
+    pub(crate) fn finer(self) -> Self {
+        Self(self.0 + 1)
+    }
 }
 
 /// One place at a level.
@@ -42,6 +56,35 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
+    /// From the domains of the topology keys, coarse to fine, with the domain of each node inside; the levels
+    /// `cluster` and `node` are added.
+    pub(super) fn new(
+        levels: Vec<(String, Vec<Domain>)>,
+        homes: Vec<Vec<u32>>,
+        node_names: impl ExactSizeIterator<Item = String>,
+        inside: usize,
+    ) -> Self {
+        let mut names = vec!["cluster".to_owned()];
+        let mut domains = vec![vec![Domain { name: String::new(), nodes: 0..node_names.len() }]];
+        for (name, level) in levels {
+            names.push(name);
+            domains.push(level);
+        }
+        names.push("node".to_owned());
+        let single = |(index, name)| Domain { name, nodes: index..index + 1 };
+        domains.push(node_names.enumerate().map(single).collect());
+        let mut of = vec![Vec::new()];
+        of.extend(homes);
+        of.push(Vec::new());
+        Self { names, domains, of, inside }
+    }
+
+    /// The level of a topology key by its position; `node` is after the last.
+    pub(super) fn key(&self, position: usize) -> Level {
+        debug_assert!(position + 1 < self.names.len(), "positions of levels were judged");
+        Level(position + 1)
+    }
+
     /// All levels from fine to coarse.
     pub(crate) fn fine_to_coarse(&self) -> impl Iterator<Item = Level> + use<> {
         (0..self.names.len()).rev().map(Level)
@@ -72,6 +115,47 @@ impl Topology {
         node.index() < self.inside
     }
 
+    /// Nodes before this one are inside the topology.
+    pub(crate) fn inside(&self) -> usize {
+        self.inside
+    }
+
+    /// How many domains each level has, from coarse to fine, `node` left out.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.domains[..self.names.len() - 1].iter().map(Vec::len)
+    }
+
+    /// The position of the domain of a node at any level but `node`; none for a node outside the topology, but at the
+    /// level of the cluster.
+    pub(crate) fn home(&self, level: Level, node: NodeId) -> Option<usize> {
+        if level == Level::CLUSTER {
+            Some(0)
+        } else {
+            self.of[level.0].get(node.index()).map(|home| *home as usize)
+        }
+    }
+
+    /// Whether the level below is a topology key, so that domains have domains in them.
+    pub(crate) fn parts_into_domains(&self, level: Level) -> bool {
+        level.finer() < self.node_level()
+    }
+
+    /// The finest topology key.
+    pub(crate) fn finest_key(&self) -> Option<Level> {
+        Some(Level(self.names.len() - 2)).filter(|level| *level != Level::CLUSTER)
+    }
+
+    /// The domains of the next finer level within one; none where that level is `node`. Nodes of it that lie outside
+    /// the topology are in none of them.
+    pub(crate) fn children(&self, level: Level, domain: &Domain) -> Range<usize> {
+        let finer = &self.of[level.0 + 1];
+        let end = domain.nodes.end.min(finer.len());
+        if domain.nodes.start >= end {
+            return 0..0;
+        }
+        finer[domain.nodes.start] as usize..finer[end - 1] as usize + 1
+    }
+
     /// Whether `level` parts two nodes. A node outside the topology is parted from all others at every level.
     pub(crate) fn parts(&self, level: Level, a: NodeId, b: NodeId) -> bool {
         if a == b {
@@ -82,10 +166,5 @@ impl Topology {
         }
         let of = &self.of[level.0];
         of[a.index()] != of[b.index()]
-    }
-
-    /// How many levels part two nodes.
-    pub(crate) fn distance(&self, a: NodeId, b: NodeId) -> usize {
-        self.parting().filter(|level| self.parts(*level, a, b)).count()
     }
 }

@@ -12,6 +12,20 @@ pub(crate) struct Spot {
     pub(crate) count: i64,
 }
 
+/// The same spots in canonical order, each node and role once.
+pub(crate) fn tidy(mut spots: Vec<Spot>) -> Vec<Spot> {
+    spots.sort_unstable();
+    spots.dedup_by(|next, kept| {
+        let same = (next.node, next.role) == (kept.node, kept.role);
+        if same {
+            kept.count += next.count;
+        }
+        same
+    });
+    spots.retain(|spot| spot.count > 0);
+    spots
+}
+
 /// For each pair of replicas that talk, weight times the number of levels that part them, `node` included. A node
 /// outside the topology is parted from all others at every level. Costs beyond 64 bits stay at the largest number.
 pub(crate) fn traffic(model: &Model, gang: GangId, spots: impl Iterator<Item = Spot>) -> i64 {

@@ -21,6 +21,7 @@ pub(crate) struct Budget<'a> {
     left: i64,
     cells: i64,
     trials: i64,
+    nodes: i64,
     deadline: Option<Instant>,
     flag: &'a AtomicBool,
     stopped: Option<Stop>,
@@ -34,6 +35,7 @@ impl<'a> Budget<'a> {
             left: options.budget,
             cells: 0,
             trials: 0,
+            nodes: 0,
             deadline: seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds))),
             flag,
             stopped: None,
@@ -74,6 +76,11 @@ impl<'a> Budget<'a> {
         self.trials += 1;
     }
 
+    /// Notes that so many nodes were counted or looked at.
+    pub(crate) fn count_nodes(&mut self, nodes: usize) {
+        self.nodes += i64::try_from(nodes).unwrap_or(i64::MAX);
+    }
+
     /// Who stopped the search, if anyone did.
     pub(crate) fn poll(&mut self) -> Option<Stop> {
         if self.stopped.is_none() {
@@ -93,6 +100,10 @@ impl<'a> Budget<'a> {
 
     pub(crate) fn cells(&self) -> i64 {
         self.cells
+    }
+
+    pub(crate) fn nodes(&self) -> i64 {
+        self.nodes
     }
 
     pub(crate) fn trials(&self) -> i64 {

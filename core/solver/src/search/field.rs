@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::constraint::{Demand, capacity, node_affinity};
+use crate::constraint::{Demand, node_affinity};
 use crate::model::{Domain, NodeId, ResourceId, RoleId};
 use crate::state::Ledger;
 
@@ -18,11 +18,16 @@ pub(crate) struct Field<'a> {
 impl<'a> Field<'a> {
     /// Looks at every node once.
     pub(crate) fn survey(ledger: &Ledger<'_>, demand: &'a Demand) -> Self {
+        Self::of(ledger, demand, 0..ledger.model().nodes.len())
+    }
+
+    /// Looks at the nodes of a range.
+    pub(crate) fn of(ledger: &Ledger<'_>, demand: &'a Demand, nodes: Range<usize>) -> Self {
         let model = ledger.model();
         let roles = demand.counts.len();
         let mut field = Self { demand, nodes: Vec::new(), caps: Vec::new() };
         let mut caps = vec![0; roles];
-        for node in (0..model.nodes.len()).map(NodeId::new) {
+        for node in nodes.map(NodeId::new) {
             caps.fill(0);
             for role in demand.roles() {
                 if node_affinity::admits(model, demand, role, node) {
@@ -43,6 +48,11 @@ impl<'a> Field<'a> {
         position(domain.nodes.start)..position(domain.nodes.end)
     }
 
+    /// All slots.
+    pub(crate) fn all(&self) -> Range<usize> {
+        0..self.nodes.len()
+    }
+
     pub(crate) fn node(&self, slot: usize) -> NodeId {
         self.nodes[slot]
     }
@@ -50,12 +60,6 @@ impl<'a> Field<'a> {
     /// How many replicas of a role fit on a slot, if it had the node for itself.
     pub(crate) fn cap(&self, slot: usize, role: RoleId) -> i64 {
         self.caps[slot * self.demand.counts.len() + role.index()]
-    }
-
-    /// How many replicas of all roles fit on a slot, each role for itself.
-    pub(crate) fn hold(&self, slot: usize) -> i64 {
-        let roles = self.demand.counts.len();
-        self.caps[slot * roles..(slot + 1) * roles].iter().sum()
     }
 
     /// Necessary for a placement in `slots`: enough places for each role, and enough of each resource, in sum.
@@ -74,14 +78,5 @@ impl<'a> Field<'a> {
     /// How much of a resource is free in `slots`.
     pub(crate) fn free(&self, ledger: &Ledger<'_>, slots: Range<usize>, resource: ResourceId) -> i128 {
         slots.map(|slot| i128::from(ledger.free(self.node(slot))[resource.index()])).sum()
-    }
-
-    /// The resource of which the gang needs the largest part of what is free; none if nothing is asked of any.
-    pub(crate) fn scarcest(&self, ledger: &Ledger<'_>) -> Option<ResourceId> {
-        let model = ledger.model();
-        let all = 0..self.nodes.len();
-        capacity::scarcest(self.demand.resources(model).map(|resource| {
-            (resource, self.free(ledger, all.clone(), resource), self.demand.needs(model, resource))
-        }))
     }
 }

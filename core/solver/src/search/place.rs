@@ -1,16 +1,17 @@
 //! Placing one gang: levels from fine to coarse, domains from tight to wide, in each a fast and an exact try.
 
-use std::ops::Range;
-
+use super::asks::Asks;
 use super::exact::{self, Outcome};
-use super::{Budget, Field, greedy, role_mix};
+use super::{Budget, Field, domains, greedy, pack};
 use crate::constraint::{Demand, topology};
-use crate::model::{Level, ResourceId};
-use crate::objective::locality::Spot;
+use crate::model::Level;
+use crate::objective::locality::{Spot, tidy};
 use crate::state::Ledger;
 
-/// So many of the fast starts are improved, those with the least traffic.
-const MOST_IMPROVED: usize = 4;
+/// So many domains of a level are tried fast before the exact table is asked; more than a few never help.
+const FAST_TRIES: usize = 8;
+/// So many nodes are looked at for one that takes a whole gang which does not have to lie on one.
+const MOST_WHOLE: usize = 512;
 
 /// Where a gang was placed.
 #[derive(Debug)]
@@ -38,19 +39,10 @@ pub(crate) enum Answer {
 /// it in the Ledger. Queues are not asked here. A level finer than the one that decides may be missed when the
 /// budget runs out.
 pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
-    let model = ledger.model();
-    let field = Field::survey(ledger, demand);
-    let decisive = demand.required.unwrap_or(Level::CLUSTER);
-    let mut answer = Answer::Refused { proven: true };
-    // Without a domain on the level that decides there is none below it either.
-    for level in model.topology.fine_to_coarse().take_while(|level| *level >= decisive) {
-        let reserved = if level == decisive { 0 } else { budget.reserve_half() };
-        answer = place_at(ledger, &field, level, budget);
-        budget.release(reserved);
-        if !matches!(answer, Answer::Refused { .. }) {
-            break;
-        }
-    }
+    let answer = match Asks::of(ledger, demand, budget) {
+        Some(asks) => by_counts(ledger, &asks, budget),
+        None => wide(ledger, demand, budget),
+    };
     if let Answer::Placed(seat) = &answer {
         for spot in &seat.spots {
             ledger.take(demand.gang, spot.role, spot.node, spot.count);
@@ -59,16 +51,78 @@ pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budge
     answer
 }
 
-fn place_at(ledger: &mut Ledger<'_>, field: &Field<'_>, level: Level, budget: &mut Budget<'_>) -> Answer {
+/// The search on the counts of the shape caches.
+fn by_counts(ledger: &mut Ledger<'_>, asks: &Asks<'_>, budget: &mut Budget<'_>) -> Answer {
+    // What has no room in the cluster has none anywhere.
+    if !asks.may_fit(ledger, Level::CLUSTER, 0) {
+        return Answer::Refused { proven: true };
+    }
+    let levels = &ledger.model().topology;
+    let decisive = asks.demand.required.unwrap_or(Level::CLUSTER);
+    let mut answer = Answer::Refused { proven: true };
+    for level in levels.fine_to_coarse().take_while(|level| *level >= decisive) {
+        if level == levels.node_level() {
+            answer = on_one_node(ledger, asks, decisive, budget);
+        } else {
+            let reserved = if level == decisive { 0 } else { budget.reserve_half() };
+            answer = place_at(ledger, asks, level, budget);
+            budget.release(reserved);
+        }
+        if !matches!(answer, Answer::Refused { .. }) {
+            break;
+        }
+    }
+    answer
+}
+
+/// A node that takes all replicas together: a matter of adding up, so that no table is asked.
+fn on_one_node(ledger: &Ledger<'_>, asks: &Asks<'_>, decisive: Level, budget: &mut Budget<'_>) -> Answer {
+    let level = ledger.model().topology.node_level();
+    let most = if decisive == level { usize::MAX } else { MOST_WHOLE };
+    budget.count_trial();
+    let (node, looked) = domains::node(ledger, asks, most);
+    budget.count_nodes(looked);
+    match node {
+        Some(node) => {
+            let spot = |ask: &super::asks::Ask| Spot { node, role: ask.role, count: i64::from(ask.count) };
+            let mut spots: Vec<Spot> = asks.roles.iter().map(spot).collect();
+            spots.sort_unstable();
+            Answer::Placed(Seat { spots, level })
+        }
+        None => Answer::Refused { proven: true },
+    }
+}
+
+fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut Budget<'_>) -> Answer {
+    let Some(first) = domains::first(ledger, asks, level) else { return Answer::Refused { proven: true } };
+    budget.count_trial();
+    if let Some(spots) = pack::pack(ledger, asks, level, first, budget) {
+        return Answer::Placed(Seat { spots, level });
+    }
+    let candidates = domains::in_order(ledger, asks, level);
+    for domain in candidates.iter().take(FAST_TRIES).filter(|domain| **domain != first) {
+        budget.count_trial();
+        if let Some(spots) = pack::pack(ledger, asks, level, *domain, budget) {
+            return Answer::Placed(Seat { spots, level });
+        }
+    }
     let mut proven = true;
-    for slots in tightest_first(ledger, field, level) {
+    for domain in candidates {
         if budget.poll().is_some() {
             return Answer::Stopped;
         }
+        let nodes = ledger.model().topology.domains(level)[domain].nodes.clone();
+        budget.count_nodes(nodes.len());
+        let field = Field::of(ledger, asks.demand, nodes);
+        let slots = field.all();
+        if !field.may_hold(ledger, slots.clone()) {
+            continue;
+        }
         budget.count_trial();
-        match pack(ledger, field, &slots, level, budget) {
+        match exact::solve(ledger, &field, &slots, budget) {
             Outcome::Placed(spots) => {
-                return Answer::Placed(Seat { spots: role_mix::tidy(spots), level });
+                let spots = pack::improved(ledger, asks, level, domain, &tidy(spots), budget);
+                return Answer::Placed(Seat { spots, level });
             }
             Outcome::Impossible => {}
             Outcome::Spent => proven = false,
@@ -77,48 +131,31 @@ fn place_at(ledger: &mut Ledger<'_>, field: &Field<'_>, level: Level, budget: &m
     if !proven && budget.poll().is_some() { Answer::Stopped } else { Answer::Refused { proven } }
 }
 
-/// The domains of a level whose sums allow the gang, by what would be left of its scarcest resource.
-fn tightest_first(ledger: &Ledger<'_>, field: &Field<'_>, level: Level) -> Vec<Range<usize>> {
+/// The search for gangs with more replicas of a role than the caches count: one fill, then the exact table.
+fn wide(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
     let model = ledger.model();
-    let scarcest: Option<ResourceId> = field.scarcest(ledger);
-    let mut fitting: Vec<(i128, Range<usize>)> = model
-        .topology
-        .domains(level)
-        .iter()
-        .filter(|domain| topology::holds_running(field.demand, domain))
-        .map(|domain| field.slots(domain))
-        .filter(|slots| !slots.is_empty() && field.may_hold(ledger, slots.clone()))
-        .map(|slots| {
-            let free = scarcest.map_or(0, |resource| field.free(ledger, slots.clone(), resource));
-            (free, slots)
-        })
-        .collect();
-    // Stable: among equals the canonical order stays. What is needed is the same in all.
-    fitting.sort_by_key(|(free, _)| *free);
-    fitting.into_iter().map(|(_, slots)| slots).collect()
-}
-
-/// A placement of the whole demand in `slots`: the best of the fast starts, each improved, or what the exact table
-/// finds, improved.
-fn pack(
-    ledger: &mut Ledger<'_>,
-    field: &Field<'_>,
-    slots: &Range<usize>,
-    level: Level,
-    budget: &mut Budget<'_>,
-) -> Outcome {
-    let model = ledger.model();
-    let mut starts = greedy::placements(ledger, field, slots, level);
-    if starts.is_empty() {
-        match exact::solve(ledger, field, slots, budget) {
-            Outcome::Placed(spots) => starts.push(spots),
-            other => return other,
+    let level = demand.required.unwrap_or(Level::CLUSTER);
+    let field = Field::of(ledger, demand, 0..model.nodes.len());
+    let mut proven = true;
+    for domain in model.topology.domains(level) {
+        let slots = field.slots(domain);
+        if !topology::holds_running(demand, domain) || !field.may_hold(ledger, slots.clone()) {
+            continue;
+        }
+        if budget.poll().is_some() {
+            return Answer::Stopped;
+        }
+        budget.count_trial();
+        budget.count_nodes(slots.len());
+        let spots = greedy::as_many_as_fit(ledger, &field, &slots);
+        if spots.iter().map(|spot| spot.count).sum::<i64>() == demand.counts.iter().sum::<i64>() {
+            return Answer::Placed(Seat { spots: tidy(spots), level });
+        }
+        match exact::solve(ledger, &field, &slots, budget) {
+            Outcome::Placed(spots) => return Answer::Placed(Seat { spots: tidy(spots), level }),
+            Outcome::Impossible => {}
+            Outcome::Spent => proven = false,
         }
     }
-    starts.sort_by_cached_key(|spots| role_mix::cost_of(model, field, spots));
-    starts.dedup();
-    let improved =
-        starts.into_iter().take(MOST_IMPROVED).map(|spots| role_mix::improve(ledger, field, slots, spots));
-    let best = improved.min_by_key(|spots| role_mix::cost_of(model, field, spots));
-    best.map_or(Outcome::Spent, Outcome::Placed)
+    if !proven && budget.poll().is_some() { Answer::Stopped } else { Answer::Refused { proven } }
 }

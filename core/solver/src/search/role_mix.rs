@@ -3,156 +3,130 @@
 //! With the other roles fixed, the gain of a replica on a node is linear, so that a role which does not talk with
 //! itself is re-placed exactly by taking nodes in the order of their gain. A role that does is filled node by node.
 
-use std::ops::Range;
+use std::cmp::Reverse;
 
-use super::Field;
-use super::exchange::exchange;
-use crate::model::{Model, NodeId, RoleId};
-use crate::objective::locality::{Spot, traffic};
-use crate::state::Ledger;
+use super::asks::Asks;
+use super::mix::Mix;
 
-/// Rounds over all roles; most placements stand still after two.
+/// Rounds over all roles; most mixes stand still after two.
 const ROUNDS: usize = 12;
-/// Above so many pairs of slots and occupied nodes, roles move among the nodes in use only.
-const MANY_PAIRS: usize = 500_000;
+/// So many looks at a node may improve one mix.
+const MOST_LOOKS: usize = 60_000;
+/// With more occupied pairs of node and role than this, exchanges are not tried: their number is the square of it.
+const FEW_SPOTS: usize = 24;
 
-/// A placement with traffic as low or lower. The Ledger, in which `spots` is not booked, is left as it was.
-pub(crate) fn improve(
-    ledger: &mut Ledger<'_>,
-    field: &Field<'_>,
-    slots: &Range<usize>,
-    spots: Vec<Spot>,
-) -> Vec<Spot> {
-    let model = ledger.model();
-    let (gang, checkpoint) = (field.demand.gang, ledger.checkpoint());
-    for spot in &spots {
-        ledger.take(gang, spot.role, spot.node, spot.count);
-    }
-    let mut best = spots;
-    let mut cost = cost_of(model, field, &best);
+/// A mix with traffic as low or lower.
+pub(super) fn improve(mix: &mut Mix<'_>, asks: &Asks<'_>) {
+    let mut cost = mix.cost();
+    let most = mix.looked + MOST_LOOKS;
     for _ in 0..ROUNDS {
         let before = cost;
-        for role in field.demand.roles() {
-            if cost == 0 {
-                break;
+        for ask in 0..asks.roles.len() {
+            let looks = mix.nodes().len() * usize::from(asks.roles[ask].count).min(mix.nodes().len());
+            if cost == 0 || mix.looked + looks > most {
+                continue;
             }
-            let trial = ledger.checkpoint();
-            let moved = replace(ledger, field, slots, &best, role);
-            let moved_cost = cost_of(model, field, &moved);
-            if moved_cost < cost {
-                (best, cost) = (moved, moved_cost);
+            let saved = mix.save();
+            take_away(mix, ask);
+            place_by_gain(mix, asks, ask);
+            let moved = mix.cost();
+            if mix.missing(ask) == 0 && moved < cost {
+                cost = moved;
             } else {
-                ledger.rollback(&trial);
+                mix.restore(&saved);
             }
         }
-        if let Some((moved, moved_cost)) = exchange(ledger, field, &best, cost) {
-            (best, cost) = (moved, moved_cost);
-        }
+        cost += exchange(mix, asks, most);
         if cost == before {
             break;
         }
     }
-    ledger.rollback(&checkpoint);
-    best
 }
 
-/// The same spots in canonical order, each node and role once.
-pub(crate) fn tidy(mut spots: Vec<Spot>) -> Vec<Spot> {
-    spots.sort();
-    spots.dedup_by(|next, kept| {
-        let same = (next.node, next.role) == (kept.node, kept.role);
-        if same {
-            kept.count += next.count;
-        }
-        same
-    });
-    spots.retain(|spot| spot.count > 0);
-    spots
-}
-
-/// The traffic of a placement together with the replicas that run already.
-pub(crate) fn cost_of(model: &Model, field: &Field<'_>, spots: &[Spot]) -> i64 {
-    traffic(model, field.demand.gang, spots.iter().copied().chain(running_spots(field)))
-}
-
-fn running_spots<'a>(field: &'a Field<'_>) -> impl Iterator<Item = Spot> + 'a {
-    field.demand.running.iter().enumerate().flat_map(|(role, nodes)| {
-        nodes.iter().map(move |node| Spot { node: *node, role: RoleId::new(role), count: 1 })
-    })
-}
-
-/// Takes all replicas of a role away and places them again where they gain most.
-fn replace(
-    ledger: &mut Ledger<'_>,
-    field: &Field<'_>,
-    slots: &Range<usize>,
-    spots: &[Spot],
-    role: RoleId,
-) -> Vec<Spot> {
-    let model = ledger.model();
-    let gang = field.demand.gang;
-    let (mine, mut kept): (Vec<Spot>, Vec<Spot>) = spots.iter().partition(|spot| spot.role == role);
-    for spot in &mine {
-        ledger.take(gang, role, spot.node, -spot.count);
+fn take_away(mix: &mut Mix<'_>, ask: usize) {
+    for node in 0..mix.nodes().len() {
+        mix.put(node, ask, -mix.count(node, ask));
     }
-    let few = slots.len().saturating_mul(spots.len()) <= MANY_PAIRS;
-    let candidates = slots.clone().filter(|slot| {
-        field.cap(*slot, role) > 0 && (few || spots.iter().any(|spot| spot.node == field.node(*slot)))
-    });
-    let mut places: Vec<Place> = candidates.map(|slot| Place { node: field.node(slot), gain: 0 }).collect();
-    let weights = weights_with(model, field, role);
-    for spot in kept.iter().copied().chain(running_spots(field)) {
-        draw(model, &mut places, &spot, weights[spot.role.index()]);
-    }
-    let own = weights[role.index()];
-    let levels = i128::try_from(model.topology.parting().count()).unwrap_or(i128::MAX);
-    let mut left = field.demand.count(role);
+}
+
+/// Places what is missing of a role where it gains most; on equal terms where most of it fits.
+pub(super) fn place_by_gain(mix: &mut Mix<'_>, asks: &Asks<'_>, ask: usize) {
+    let role = asks.roles[ask].role;
+    let own = i128::from(mix.weight(role, role));
+    let mut gains = mix.gains(role);
+    let levels = i128::try_from(gains.len()).unwrap_or(i128::MAX);
+    let mut left = mix.missing(ask);
+    let mut rooms: Vec<(usize, i64)> = (0..mix.nodes().len())
+        .map(|node| (node, mix.room(node, ask)))
+        .filter(|(_, room)| *room > 0)
+        .collect();
+    mix.looked += mix.nodes().len();
     while left > 0 {
-        let best = places.iter().enumerate().filter_map(|(index, place)| {
-            let count = ledger.most(gang, role, place.node).min(left);
+        mix.looked += rooms.len();
+        let best = rooms.iter().enumerate().max_by_key(|(at, (node, room))| {
+            let count = (*room).min(left);
+            let gain: i128 = mix.groups(*node).zip(&gains).map(|(group, gains)| gains[group]).sum();
             // Twice the gain for each replica, those among themselves included.
-            let worth = 2 * place.gain + i128::from(own) * i128::from(count - 1) * levels;
-            (count > 0).then_some(((worth, count, std::cmp::Reverse(index)), index, count))
+            (2 * gain + own * i128::from(count - 1) * levels, count, Reverse(*at))
         });
-        let Some((_, index, count)) = best.max_by_key(|(key, _, _)| *key) else { break };
-        let spot = Spot { node: places[index].node, role, count };
-        ledger.take(gang, role, spot.node, count);
-        draw(model, &mut places, &spot, own);
-        kept.push(spot);
+        let Some((at, &(node, room))) = best else { return };
+        let count = room.min(left);
+        mix.put(node, ask, count);
         left -= count;
-    }
-    kept
-}
-
-/// A node, and what one more replica of the role in question would save there.
-struct Place {
-    node: NodeId,
-    gain: i128,
-}
-
-/// Adds what the replicas at `spot` save for a replica beside them: weight for each level they share.
-fn draw(model: &Model, places: &mut [Place], spot: &Spot, weight: i64) {
-    if weight == 0 {
-        return;
-    }
-    let levels = model.topology.parting().count();
-    for place in places {
-        let shared = levels - model.topology.distance(place.node, spot.node);
-        let shared = i128::try_from(shared).unwrap_or(0);
-        place.gain += i128::from(weight) * i128::from(spot.count) * shared;
-    }
-}
-
-/// How much `role` talks with each role.
-fn weights_with(model: &Model, field: &Field<'_>, role: RoleId) -> Vec<i64> {
-    let facts = model.gang(field.demand.gang);
-    let mut weights = vec![0; facts.roles.len()];
-    for pair in &facts.traffic {
-        if pair.a == role {
-            weights[pair.b.index()] = pair.weight;
-        } else if pair.b == role {
-            weights[pair.a.index()] = pair.weight;
+        rooms.remove(at);
+        if own != 0 {
+            for (group, gains) in mix.groups(node).zip(&mut gains) {
+                gains[group] += own * i128::from(count);
+            }
         }
     }
-    weights
+}
+
+/// The best exchange of one replica for one of another role on another node, if it costs less; how the cost changes.
+/// Roles block each other on full nodes, where none of them can move alone.
+fn exchange(mix: &mut Mix<'_>, asks: &Asks<'_>, most: usize) -> i128 {
+    let roles = asks.roles.len();
+    let spots: Vec<(usize, usize)> = (0..mix.nodes().len())
+        .flat_map(|node| (0..roles).map(move |ask| (node, ask)))
+        .filter(|(node, ask)| mix.count(*node, *ask) > 0)
+        .collect();
+    if roles < 2 || spots.len() > FEW_SPOTS || mix.looked > most {
+        return 0;
+    }
+    let mut best = (0, None);
+    for (index, (a, one)) in spots.iter().copied().enumerate() {
+        for (b, other) in spots[..index].iter().copied() {
+            if one == other || a == b || !mix.may_host(b, one) || !mix.may_host(a, other) {
+                continue;
+            }
+            mix.looked += 1;
+            let change = mix.exchange_cost(asks.roles[one].role, a, asks.roles[other].role, b);
+            if change < best.0 && swaps(mix, (a, one), (b, other)) {
+                best = (change, Some(((a, one), (b, other))));
+                swap(mix, (b, one), (a, other));
+            }
+        }
+    }
+    if let Some(((a, one), (b, other))) = best.1 {
+        swap(mix, (a, one), (b, other));
+    }
+    best.0
+}
+
+/// Exchanges two replicas, if they fit; if not nothing is changed.
+fn swaps(mix: &mut Mix<'_>, (a, one): (usize, usize), (b, other): (usize, usize)) -> bool {
+    mix.put(a, one, -1);
+    mix.put(b, other, -1);
+    let fits = mix.room(b, one) > 0 && mix.room(a, other) > 0;
+    let (to_one, to_other) = if fits { (b, a) } else { (a, b) };
+    mix.put(to_one, one, 1);
+    mix.put(to_other, other, 1);
+    fits
+}
+
+fn swap(mix: &mut Mix<'_>, (a, one): (usize, usize), (b, other): (usize, usize)) {
+    mix.put(a, one, -1);
+    mix.put(b, other, -1);
+    mix.put(b, one, 1);
+    mix.put(a, other, 1);
 }

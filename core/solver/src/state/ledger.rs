@@ -1,15 +1,14 @@
 //! Ledger: free capacity and queue usage, with checkpoints. Nothing else subtracts capacity.
 
-use super::quota::Usage;
-use crate::model::{GangId, Model, NodeId, QueueId, ResourceId, RoleId};
+use super::books::Books;
+use super::shape_cache::ShapeCache;
+use crate::model::{GangId, Model, NodeId, QueueId, ResourceId, RoleId, ShapeId};
 
 /// Free capacity of every node and usage of every queue, and how they came about.
 #[derive(Debug)]
 pub(crate) struct Ledger<'m> {
     model: &'m Model,
-    /// By node, then resource. Negative where a node offers less than it holds; such a node takes nothing.
-    free: Vec<i64>,
-    usage: Usage,
+    books: Books,
     journal: Vec<Entry>,
 }
 
@@ -37,10 +36,10 @@ impl<'m> Ledger<'m> {
         let mut ledger = Self::empty(model);
         for pod in &model.pods {
             let row = ledger.row(pod.node);
-            for (free, amount) in ledger.free[row].iter_mut().zip(pod.request.as_slice()) {
+            for (free, amount) in ledger.books.free[row].iter_mut().zip(pod.request.as_slice()) {
                 *free = free.saturating_sub(*amount);
             }
-            ledger.usage.book(model, pod.queue, &pod.request, 1);
+            ledger.books.usage.book(model, pod.queue, &pod.request, 1);
         }
         for gang in model.gang_ids() {
             for (role, facts) in model.gang(gang).roles.iter().enumerate() {
@@ -54,8 +53,7 @@ impl<'m> Ledger<'m> {
 
     /// As if nothing ran and nothing were reserved.
     pub(crate) fn empty(model: &'m Model) -> Self {
-        let free = model.nodes.iter().flat_map(|node| node.allocatable.as_slice()).copied().collect();
-        Self { model, free, usage: Usage::none(model), journal: Vec::new() }
+        Self { model, books: Books::empty(model), journal: Vec::new() }
     }
 
     pub(crate) fn model(&self) -> &'m Model {
@@ -64,12 +62,12 @@ impl<'m> Ledger<'m> {
 
     /// What is free on a node, by resource.
     pub(crate) fn free(&self, node: NodeId) -> &[i64] {
-        &self.free[self.row(node)]
+        &self.books.free[self.row(node)]
     }
 
     /// What a queue and all below it use.
     pub(crate) fn usage(&self, queue: QueueId, resource: ResourceId) -> i128 {
-        self.usage.of(queue, resource)
+        self.books.usage.of(queue, resource)
     }
 
     /// How many more replicas of a role fit on a node, selectors and taints aside.
@@ -106,6 +104,16 @@ impl<'m> Ledger<'m> {
         debug_assert_eq!(self.digest(), checkpoint.digest, "rollback is the identity");
     }
 
+    /// Brings the counts of a shape up to date; how many nodes were counted.
+    pub(crate) fn refresh(&mut self, key: ShapeId) -> usize {
+        self.books.refresh(self.model, key)
+    }
+
+    /// The counts of a shape; [`Self::refresh`] it first.
+    pub(crate) fn shape(&self, key: ShapeId) -> &ShapeCache {
+        self.books.shape(key)
+    }
+
     /// What was booked since the solve began.
     pub(crate) fn journal(&self) -> &[Entry] {
         &self.journal
@@ -120,23 +128,25 @@ impl<'m> Ledger<'m> {
         let model = self.model;
         let request = &model.role(entry.gang, entry.role).request;
         let row = self.row(entry.node);
-        for (free, amount) in self.free[row].iter_mut().zip(request.as_slice()) {
+        self.books.touch(entry.node);
+        for (free, amount) in self.books.free[row].iter_mut().zip(request.as_slice()) {
             *free = free.saturating_sub(amount.saturating_mul(entry.count));
         }
-        self.usage.book(model, model.gang(entry.gang).queue, request, entry.count);
+        self.books.usage.book(model, model.gang(entry.gang).queue, request, entry.count);
     }
 
     #[cfg(debug_assertions)]
     fn digest(&self) -> u64 {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
-        (&self.free, &self.usage).hash(&mut hasher);
+        (&self.books.free, &self.books.usage).hash(&mut hasher);
         hasher.finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::quota::Usage;
     use super::*;
     use crate::document::{Snapshot, decode};
 
@@ -155,7 +165,7 @@ mod tests {
     }
 
     fn state(ledger: &Ledger<'_>) -> (Vec<i64>, Usage) {
-        (ledger.free.clone(), ledger.usage.clone())
+        (ledger.books.free.clone(), ledger.books.usage.clone())
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! What changes during a search.
 
+mod books;
 mod ledger;
 mod quota;
+mod shape_cache;
 
 pub(crate) use ledger::Ledger;
+pub(crate) use shape_cache::{CHUNK, LAST_BIT, ShapeCache, at_least, most_countable};

@@ -1,0 +1,407 @@
+//! Columns → Model: as [`build`](super::build), without text where there is none.
+
+use std::collections::HashMap;
+
+use super::build::{UNLIMITED_PODS, all_pairs, queue_facts, queue_ids};
+use super::requests::{PODS, Units};
+use super::shapes::Shapes;
+use super::{
+    ClassId, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueId, ResourceId, ResourceVec, RoleFacts,
+    RunningReplica, Shape, Topology, matching, topology::Domain,
+};
+use crate::document::{Node, Queue, Role, Rule};
+use crate::session::{Columns, LabelColumn, NONE, NodeNeeds};
+
+/// Which row of the columns each thing of the model was, to answer in rows.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    pub(crate) nodes: Vec<u32>,
+    pub(crate) gangs: Vec<u32>,
+    /// By gang, then role.
+    pub(crate) roles: Vec<Vec<u32>>,
+}
+
+impl Model {
+    /// Builds the model of sound columns.
+    pub(crate) fn of_columns(columns: &mut Columns) -> (Self, Rows) {
+        let resources = resource_names(columns);
+        let units = Units::new(&resources);
+        let levels = Levels::of(columns);
+        let order = levels.canonical(&columns.nodes.names);
+        let topology = levels.topology(columns, &order);
+        let amounts = Amounts::of(columns, &units, resources.len());
+        let nodes = order.iter().map(|row| NodeFacts {
+            name: std::mem::take(&mut columns.nodes.names[*row as usize]),
+            allocatable: amounts.allocatable(&columns.nodes.allocatable, *row as usize),
+        });
+        let nodes = nodes.collect();
+        let mut queues: Vec<&Queue> = columns.queues.iter().collect();
+        queues.sort_by(|a, b| a.name.cmp(&b.name));
+        let ids = queue_ids(&queues);
+        let mut place = vec![NodeId::new(0); order.len()];
+        for (index, row) in order.iter().enumerate() {
+            place[*row as usize] = NodeId::new(index);
+        }
+        let part = Part {
+            columns,
+            order: &order,
+            place,
+            queues: columns.queues.iter().map(|queue| ids[queue.name.as_str()]).collect(),
+            amounts,
+        };
+        let gangs = part.gangs(&topology);
+        let model = Self {
+            pods: part.pods(),
+            classes: gangs.classes,
+            shapes: gangs.shapes,
+            gangs: gangs.facts,
+            queues: queues.iter().map(|queue| queue_facts(queue, &units, &ids, resources.len())).collect(),
+            nodes,
+            topology,
+            resources,
+        };
+        (model, Rows { nodes: order, gangs: gangs.rows, roles: gangs.role_rows })
+    }
+}
+
+/// Rows of amounts as the model holds them.
+struct Amounts {
+    /// By resource of the columns, its id.
+    ids: Vec<ResourceId>,
+    pods: ResourceId,
+    resources: usize,
+    limits_pods: bool,
+}
+
+impl Amounts {
+    fn of(columns: &Columns, units: &Units, resources: usize) -> Self {
+        Self {
+            ids: columns.resources.iter().map(|name| units.id(name)).collect(),
+            pods: units.id(PODS),
+            resources,
+            limits_pods: columns.resources.iter().any(|name| name == PODS),
+        }
+    }
+
+    fn row(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
+        let mut amounts = ResourceVec::zero(self.resources);
+        for (column, id) in table.iter().zip(&self.ids) {
+            amounts.set(*id, column[row]);
+        }
+        amounts
+    }
+
+    fn allocatable(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
+        let mut amounts = self.row(table, row);
+        if !self.limits_pods {
+            amounts.set(self.pods, UNLIMITED_PODS);
+        }
+        amounts
+    }
+
+    /// What a replica takes: one of `pods`, whatever the row says.
+    fn request(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
+        let mut amounts = self.row(table, row);
+        amounts.set(self.pods, 1);
+        amounts
+    }
+}
+
+/// Columns on their way into the model.
+struct Part<'a> {
+    columns: &'a Columns,
+    /// Node rows in canonical order, and back.
+    order: &'a [u32],
+    place: Vec<NodeId>,
+    /// By queue row.
+    queues: Vec<QueueId>,
+    amounts: Amounts,
+}
+
+/// Gangs by name, with what their roles share.
+struct Gangs {
+    facts: Vec<GangFacts>,
+    classes: Vec<Vec<Option<Rule>>>,
+    shapes: Vec<Shape>,
+    rows: Vec<u32>,
+    role_rows: Vec<Vec<u32>>,
+}
+
+impl Part<'_> {
+    fn queue(&self, column: &[u32], row: usize) -> Option<QueueId> {
+        column.get(row).filter(|queue| **queue != NONE).map(|queue| self.queues[*queue as usize])
+    }
+
+    fn gangs(&self, topology: &Topology) -> Gangs {
+        let (columns, gangs) = (self.columns, &self.columns.gangs);
+        let mut running = replicas(columns, &self.place);
+        let mut classes = Classes { columns, order: self.order, known: HashMap::new(), verdicts: Vec::new() };
+        let mut shapes = Shapes::default();
+        let (rows, grouped) = gang_order(columns);
+        let mut facts = Vec::with_capacity(rows.len());
+        let mut role_rows = Vec::with_capacity(rows.len());
+        for gang in rows.iter().map(|row| *row as usize) {
+            let level = |column: &[u32]| {
+                column.get(gang).filter(|level| **level != NONE).map(|level| topology.key(*level as usize))
+            };
+            let (required, preferred) = (level(&gangs.required), level(&gangs.preferred));
+            let tied = required.is_some() || preferred.is_some();
+            let mut of_gang = grouped.of(gang).to_vec();
+            let name = |row: &u32| &columns.roles.names[*row as usize];
+            of_gang.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+            let roles = of_gang.iter().map(|row| *row as usize).map(|row| {
+                let request = self.amounts.request(&columns.roles.requests, row);
+                let class = classes.of(columns.roles.needs.get(row).copied().unwrap_or(NONE));
+                RoleFacts {
+                    name: columns.roles.names[row].clone(),
+                    replicas: columns.roles.replicas[row],
+                    shape: shapes.intern(&request, class, tied),
+                    request,
+                    class,
+                    inside_topology: tied,
+                    running: std::mem::take(&mut running[row]),
+                }
+            });
+            facts.push(GangFacts {
+                roles: roles.collect(),
+                name: gangs.names[gang].clone(),
+                queue: self.queue(&gangs.queues, gang),
+                priority: gangs.priorities.get(gang).copied().unwrap_or(0),
+                created: gangs.created.get(gang).copied().unwrap_or(0),
+                required,
+                traffic: all_pairs(of_gang.len()),
+            });
+            role_rows.push(of_gang);
+        }
+        Gangs { facts, classes: classes.verdicts, shapes: shapes.list, rows, role_rows }
+    }
+
+    fn pods(&self) -> Vec<PodFacts> {
+        let pods = &self.columns.pods;
+        let facts = |row: usize| PodFacts {
+            name: pods.names.get(row).cloned().unwrap_or_default(),
+            node: self.place[pods.nodes[row] as usize],
+            request: self.amounts.request(&pods.requests, row),
+            queue: self.queue(&pods.queues, row),
+            reserved: false,
+        };
+        (0..pods.nodes.len()).map(facts).collect()
+    }
+}
+
+fn resource_names(columns: &Columns) -> Vec<String> {
+    let mut names = columns.resources.clone();
+    names.push(PODS.to_owned());
+    names.extend(columns.queues.iter().flat_map(|queue| queue.limit.keys().cloned()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The topology labels of every node, as ranks of their values.
+struct Levels {
+    /// By level, then node row; [`NONE`] without the label.
+    ranks: Vec<Vec<u32>>,
+    /// By level, values in order.
+    values: Vec<Vec<String>>,
+}
+
+impl Levels {
+    fn of(columns: &Columns) -> Self {
+        let mut levels = Self { ranks: Vec::new(), values: Vec::new() };
+        for key in &columns.topology {
+            let column = columns.nodes.labels.iter().find(|column| column.key == *key);
+            let column = column.expect("sound columns have a label column for every level");
+            let mut values = column.values.clone();
+            values.sort();
+            values.dedup();
+            let rank = |value: &String| -> u32 {
+                let rank = values.binary_search(value).expect("every value was listed");
+                u32::try_from(rank).expect("fewer values than rows")
+            };
+            let of_code: Vec<u32> = column.values.iter().map(rank).collect();
+            let codes = column.codes.iter();
+            levels
+                .ranks
+                .push(codes.map(|code| of_code.get(*code as usize).copied().unwrap_or(NONE)).collect());
+            levels.values.push(values);
+        }
+        levels
+    }
+
+    fn is_inside(&self, row: u32) -> bool {
+        self.ranks.iter().all(|ranks| ranks[row as usize] != NONE)
+    }
+
+    /// Rows along the topology tree, then by name; those outside the topology at the end.
+    fn canonical(&self, names: &[String]) -> Vec<u32> {
+        let rows = u32::try_from(names.len()).expect("positions have 32 bits");
+        let (mut inside, mut outside): (Vec<u32>, Vec<u32>) = (0..rows).partition(|row| self.is_inside(*row));
+        // Stable, and names are looked at only where the places are the same: rows in order cost one pass.
+        inside.sort_by(|a, b| {
+            let (a, b) = (*a as usize, *b as usize);
+            let by_place = self.ranks.iter().map(|ranks| ranks[a].cmp(&ranks[b])).find(|order| order.is_ne());
+            by_place.unwrap_or_else(|| names[a].cmp(&names[b]))
+        });
+        outside.sort_by(|a, b| names[*a as usize].cmp(&names[*b as usize]));
+        inside.extend(outside);
+        inside
+    }
+
+    fn topology(&self, columns: &Columns, order: &[u32]) -> Topology {
+        let inside = order.partition_point(|row| self.is_inside(*row));
+        let mut levels = Vec::new();
+        let mut homes = Vec::new();
+        for depth in 0..self.ranks.len() {
+            let mut level: Vec<Domain> = Vec::new();
+            let mut home = Vec::with_capacity(inside);
+            for (index, row) in order[..inside].iter().enumerate() {
+                let row = *row as usize;
+                let same = index > 0 && {
+                    let before = order[index - 1] as usize;
+                    self.ranks[..=depth].iter().all(|ranks| ranks[before] == ranks[row])
+                };
+                if !same {
+                    let values: Vec<&str> = (0..=depth)
+                        .map(|level| self.values[level][self.ranks[level][row] as usize].as_str())
+                        .collect();
+                    level.push(Domain { name: values.join("/"), nodes: index..index });
+                }
+                let last = level.len() - 1;
+                level[last].nodes.end = index + 1;
+                home.push(u32::try_from(last).expect("fewer domains than nodes"));
+            }
+            levels.push((columns.topology[depth].clone(), level));
+            homes.push(home);
+        }
+        Topology::new(
+            levels,
+            homes,
+            order.iter().map(|row| columns.nodes.names[*row as usize].clone()),
+            inside,
+        )
+    }
+}
+
+/// By role row, where its replicas run, by index.
+fn replicas(columns: &Columns, place: &[NodeId]) -> Vec<Vec<RunningReplica>> {
+    let running = &columns.running;
+    let mut counts = vec![0_usize; columns.roles.names.len()];
+    for role in &running.roles {
+        counts[*role as usize] += 1;
+    }
+    let mut lists: Vec<Vec<RunningReplica>> = counts.into_iter().map(Vec::with_capacity).collect();
+    for (row, role) in running.roles.iter().enumerate() {
+        lists[*role as usize].push(RunningReplica {
+            node: place[running.nodes[row] as usize],
+            index: running.indexes[row],
+            reserved: running.reserved.get(row).copied().unwrap_or(false),
+        });
+    }
+    for list in &mut lists {
+        list.sort_unstable_by_key(|replica| replica.index);
+    }
+    lists
+}
+
+/// Rows of roles, grouped by the row of their gang.
+struct Grouped {
+    first: Vec<usize>,
+    rows: Vec<u32>,
+}
+
+impl Grouped {
+    fn of(&self, gang: usize) -> &[u32] {
+        &self.rows[self.first[gang]..self.first[gang + 1]]
+    }
+}
+
+/// Rows of gangs by name, and the rows of their roles.
+fn gang_order(columns: &Columns) -> (Vec<u32>, Grouped) {
+    let names = &columns.gangs.names;
+    let mut order: Vec<u32> = (0..u32::try_from(names.len()).expect("positions have 32 bits")).collect();
+    order.sort_by(|a, b| names[*a as usize].cmp(&names[*b as usize]));
+    let mut first = vec![0; names.len() + 1];
+    for gang in &columns.roles.gangs {
+        first[*gang as usize + 1] += 1;
+    }
+    for gang in 0..names.len() {
+        first[gang + 1] += first[gang];
+    }
+    let mut next = first.clone();
+    let mut rows = vec![0; columns.roles.gangs.len()];
+    for (row, gang) in (0_u32..).zip(&columns.roles.gangs) {
+        rows[next[*gang as usize]] = row;
+        next[*gang as usize] += 1;
+    }
+    (order, Grouped { first, rows })
+}
+
+/// Node classes, each judged once, and there each kind of node once.
+struct Classes<'a> {
+    columns: &'a Columns,
+    order: &'a [u32],
+    known: HashMap<u32, ClassId>,
+    verdicts: Vec<Vec<Option<Rule>>>,
+}
+
+impl Classes<'_> {
+    fn of(&mut self, needs: u32) -> ClassId {
+        let fresh = ClassId::new(self.verdicts.len());
+        let class = *self.known.entry(needs).or_insert(fresh);
+        if class == fresh {
+            self.verdicts.push(self.judge(needs));
+        }
+        class
+    }
+
+    fn judge(&self, needs: u32) -> Vec<Option<Rule>> {
+        let nodes = &self.columns.nodes;
+        let none = NodeNeeds::default();
+        let needs = self.columns.needs.get(needs as usize).unwrap_or(&none);
+        let role = Role {
+            node_selector: needs.node_selector.clone(),
+            node_affinity: needs.node_affinity.clone(),
+            tolerations: needs.tolerations.clone(),
+            ..Role::default()
+        };
+        let expressions = needs.node_affinity.iter().flat_map(|term| &term.expressions);
+        let mentioned = |key: &String| {
+            needs.node_selector.contains_key(key)
+                || expressions.clone().any(|expression| expression.key == *key)
+        };
+        let labels: Vec<&LabelColumn> = nodes.labels.iter().filter(|column| mentioned(&column.key)).collect();
+        let mut known: HashMap<Vec<u32>, Option<Rule>> = HashMap::new();
+        let mut kind = Vec::new();
+        let mut before: Option<(Vec<u32>, Option<Rule>)> = None;
+        let verdict = |row: &u32| {
+            let row = *row as usize;
+            let flag = |column: &[bool], otherwise| column.get(row).copied().unwrap_or(otherwise);
+            kind.clear();
+            kind.push(u32::from(flag(&nodes.ready, true)));
+            kind.push(u32::from(flag(&nodes.unschedulable, false)));
+            kind.push(nodes.taints.get(row).copied().unwrap_or(NONE));
+            kind.extend(labels.iter().map(|column| column.codes[row]));
+            if let Some((_, rule)) = before.as_ref().filter(|(before, _)| *before == kind) {
+                return *rule;
+            }
+            let rule = *known.entry(kind.clone()).or_insert_with(|| {
+                let value = |column: &&LabelColumn| {
+                    Some((column.key.clone(), column.values.get(column.codes[row] as usize)?.clone()))
+                };
+                let taints = nodes.taints.get(row).and_then(|set| nodes.taint_sets.get(*set as usize));
+                let node = Node {
+                    labels: labels.iter().filter_map(value).collect(),
+                    taints: taints.cloned().unwrap_or_default(),
+                    ready: flag(&nodes.ready, true),
+                    unschedulable: flag(&nodes.unschedulable, false),
+                    ..Node::default()
+                };
+                matching::exclusion(&role, &node)
+            });
+            before = Some((kind.clone(), rule));
+            rule
+        };
+        self.order.iter().map(verdict).collect()
+    }
+}

@@ -1,0 +1,118 @@
+//! Which domain of a level first: read off the sums of the shape caches.
+
+use super::asks::Asks;
+use crate::constraint::topology as placed;
+use crate::model::{Level, NodeId};
+use crate::state::{CHUNK, LAST_BIT, Ledger, at_least};
+
+/// Domains are compared so many at a time, in loops that become vector code.
+const LANES: usize = 64;
+/// Of more domains than this only the tightest are compared by how far the gang would spread in them.
+const MOST_SPANS: usize = 64;
+
+/// The domains of a level, but not `node`, in which every role finds enough room alone: first those where the scarcest
+/// role can lie in the fewest domains of the next level, then those where the least of its room would be left.
+pub(super) fn in_order(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Vec<usize> {
+    let topology = &ledger.model().topology;
+    if let Some(anchor) = asks.anchor {
+        let home = topology.home(level, anchor).filter(|home| {
+            placed::holds_running(asks.demand, &topology.domains(level)[*home])
+                && asks.may_fit(ledger, level, *home)
+        });
+        return home.into_iter().collect();
+    }
+    let sums = asks.scarcest(ledger).sums(level);
+    let mut fitting: Vec<usize> =
+        (0..sums.len()).filter(|domain| asks.may_fit(ledger, level, *domain)).collect();
+    // Stable: among equals the canonical order stays.
+    fitting.sort_by_key(|domain| sums[*domain]);
+    if fitting.len() > 1 && topology.parts_into_domains(level) {
+        let looked = fitting.len().min(MOST_SPANS);
+        fitting[..looked].sort_by_cached_key(|domain| span(ledger, asks, level, *domain));
+    }
+    fitting
+}
+
+/// The first of [`in_order`], found faster where there are many domains.
+pub(super) fn first(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Option<usize> {
+    if asks.anchor.is_some() || ledger.model().topology.parts_into_domains(level) {
+        return in_order(ledger, asks, level).first().copied();
+    }
+    let sums: Vec<&[u32]> = asks.roles.iter().map(|ask| ledger.shape(ask.shape).sums(level)).collect();
+    let mut best: Option<(u32, usize)> = None;
+    let mut rooms = [0_u32; LANES];
+    for start in (0..sums[0].len()).step_by(LANES) {
+        let end = sums[0].len().min(start + LANES);
+        let rooms = &mut rooms[..end - start];
+        rooms.copy_from_slice(&sums[0][start..end]);
+        for (sums, ask) in sums.iter().zip(&asks.roles) {
+            let count = u32::from(ask.count);
+            for (room, sum) in rooms.iter_mut().zip(&sums[start..end]) {
+                *room = if *sum >= count { *room } else { u32::MAX };
+            }
+        }
+        let least = rooms.iter().copied().fold(u32::MAX, u32::min);
+        if least < best.map_or(u32::MAX, |(least, _)| least) {
+            best = rooms.iter().position(|room| *room == least).map(|at| (least, start + at));
+        }
+    }
+    best.map(|(_, domain)| domain)
+}
+
+/// The least number of domains of the next level that hold the scarcest role.
+fn span(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level, domain: usize) -> usize {
+    let topology = &ledger.model().topology;
+    let children = topology.children(level, &topology.domains(level)[domain]);
+    let mut rooms = asks.scarcest(ledger).sums(level.finer())[children].to_vec();
+    rooms.sort_unstable_by_key(|room| std::cmp::Reverse(*room));
+    let mut left = u32::from(asks.roles[0].count);
+    let last = rooms.iter().position(|room| {
+        left = left.saturating_sub(*room);
+        left == 0
+    });
+    last.map_or(usize::MAX, |last| last + 1)
+}
+
+/// The node that takes the whole gang and has the least room for the scarcest role, and how many nodes were looked at;
+/// none once `most` were.
+pub(super) fn node(ledger: &Ledger<'_>, asks: &Asks<'_>, most: usize) -> (Option<NodeId>, usize) {
+    if let Some(anchor) = asks.anchor {
+        let only = asks.demand.running.iter().flatten().all(|node| *node == anchor);
+        return ((only && asks.fits_whole(ledger, anchor)).then_some(anchor), 1);
+    }
+    let masks: Vec<(&[u64], u64)> =
+        asks.roles.iter().map(|ask| (ledger.shape(ask.shape).masks(), at_least(ask.count))).collect();
+    // Chunks in which each role finds a node with room for all of it.
+    let fits = |chunk: usize| masks.iter().all(|(masks, wanted)| masks[chunk] & wanted != 0);
+    let (scarcest, wanted) = masks[0];
+    let chunks: Vec<usize> = (0..scarcest.len()).filter(|chunk| fits(*chunk)).collect();
+    let mut rooms = chunks.iter().fold(0, |rooms, chunk| rooms | scarcest[*chunk]) & wanted;
+    let counts = asks.scarcest(ledger).counts();
+    let mut looked = 0;
+    while rooms != 0 {
+        let bit = rooms.trailing_zeros();
+        rooms &= rooms - 1;
+        // Counts that share the last bit differ: of them the least is the best.
+        let mut best: Option<(u16, usize)> = None;
+        for chunk in chunks.iter().filter(|chunk| scarcest[**chunk] >> bit & 1 == 1) {
+            let of_chunk = counts.iter().copied().enumerate().skip(chunk * CHUNK).take(CHUNK);
+            for (node, count) in of_chunk.filter(|(_, count)| u32::from(*count).min(LAST_BIT) == bit) {
+                if looked == most {
+                    return (None, looked);
+                }
+                looked += 1;
+                let better = best.is_none_or(|(least, _)| count < least);
+                if better && asks.fits_whole(ledger, NodeId::new(node)) {
+                    if bit < LAST_BIT {
+                        return (Some(NodeId::new(node)), looked);
+                    }
+                    best = Some((count, node));
+                }
+            }
+        }
+        if let Some((_, node)) = best {
+            return (Some(NodeId::new(node)), looked);
+        }
+    }
+    (None, looked)
+}

@@ -1,0 +1,149 @@
+//! How many replicas of a shape each node still takes, kept up by replaying the log of changed nodes.
+//!
+//! Counting a node costs some divisions; everything that asks "where does this fit?" reads counts, their sums over
+//! domains, and masks over chunks of nodes. A cache is right by construction: whatever touches a node writes it into
+//! the log, and a cache counts again what the log holds since it last looked.
+
+use crate::model::{Level, Model, NodeId, Shape};
+
+/// Nodes in a chunk: recounting a node rebuilds the mask of its chunk.
+pub(crate) const CHUNK: usize = 32;
+/// Bits of a mask; the last stands for "so many or more".
+pub(crate) const LAST_BIT: u32 = 63;
+
+/// Counts of one shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ShapeCache {
+    /// By node, at most [`Self::most`].
+    counts: Vec<u16>,
+    /// By level but `node`, then domain: sums of the counts.
+    sums: Vec<Vec<u32>>,
+    /// By chunk: bit `c` is set where some node has exactly `c`, the last bit where it has more.
+    masks: Vec<u64>,
+    most: u16,
+}
+
+impl ShapeCache {
+    /// Counts every node.
+    pub(super) fn count_all(model: &Model, shape: &Shape, free: &[i64]) -> Self {
+        let nodes = model.nodes.len();
+        let mut cache = Self {
+            counts: vec![0; nodes],
+            sums: model.topology.sizes().map(|domains| vec![0; domains]).collect(),
+            masks: vec![0; nodes.div_ceil(CHUNK)],
+            most: most_countable(nodes),
+        };
+        let counter = Counter::new(model, shape, cache.most);
+        for (node, row) in free.chunks_exact(model.resources.len()).enumerate() {
+            cache.counts[node] = counter.count(node, row);
+        }
+        for (level, sums) in cache.sums.iter_mut().enumerate() {
+            for (domain, sum) in model.topology.domains(Level::at(level)).iter().zip(sums) {
+                *sum = cache.counts[domain.nodes.clone()].iter().map(|count| u32::from(*count)).sum();
+            }
+        }
+        for (mask, counts) in cache.masks.iter_mut().zip(cache.counts.chunks(CHUNK)) {
+            *mask = mask_of(counts);
+        }
+        cache
+    }
+
+    /// Counts these nodes again.
+    pub(super) fn recount(&mut self, model: &Model, shape: &Shape, free: &[i64], changed: &[u32]) {
+        let counter = Counter::new(model, shape, self.most);
+        let resources = model.resources.len();
+        for node in changed {
+            let node = *node as usize;
+            let (before, now) =
+                (self.counts[node], counter.count(node, &free[node * resources..(node + 1) * resources]));
+            if before == now {
+                continue;
+            }
+            self.counts[node] = now;
+            let change = u32::from(now).wrapping_sub(u32::from(before));
+            for (level, sums) in self.sums.iter_mut().enumerate() {
+                if let Some(domain) = model.topology.home(Level::at(level), NodeId::new(node)) {
+                    sums[domain] = sums[domain].wrapping_add(change);
+                }
+            }
+            let chunk = node / CHUNK;
+            let end = self.counts.len().min((chunk + 1) * CHUNK);
+            self.masks[chunk] = mask_of(&self.counts[chunk * CHUNK..end]);
+        }
+    }
+
+    /// By node, how many fit.
+    pub(crate) fn counts(&self) -> &[u16] {
+        &self.counts
+    }
+
+    /// By domain of a level, but not `node`, how many fit in sum.
+    pub(crate) fn sums(&self, level: Level) -> &[u32] {
+        &self.sums[level.index()]
+    }
+
+    /// By chunk of nodes; see [`at_least`].
+    pub(crate) fn masks(&self) -> &[u64] {
+        &self.masks
+    }
+}
+
+/// The bits of a mask that stand for counts of `count` or more; with the last bit look at the counts.
+pub(crate) fn at_least(count: u16) -> u64 {
+    u64::MAX << u32::from(count).min(LAST_BIT)
+}
+
+/// Counts stop here, so that sums over all nodes fit 32 bits. A role of more replicas does not ask the caches.
+pub(crate) fn most_countable(nodes: usize) -> u16 {
+    let most = (u32::MAX as usize / nodes.max(1)).min(usize::from(u16::MAX));
+    u16::try_from(most).unwrap_or(u16::MAX)
+}
+
+fn mask_of(counts: &[u16]) -> u64 {
+    counts.iter().fold(0, |mask, count| mask | 1 << u32::from(*count).min(LAST_BIT))
+}
+
+/// A shape made ready to be counted: only what it asks for.
+struct Counter<'m> {
+    asks: Vec<(usize, i64)>,
+    verdicts: &'m [Option<crate::document::Rule>],
+    end: usize,
+    most: u16,
+}
+
+impl<'m> Counter<'m> {
+    fn new(model: &'m Model, shape: &Shape, most: u16) -> Self {
+        let request = shape.request.as_slice().iter().copied().enumerate();
+        Self {
+            asks: request.filter(|(_, amount)| *amount > 0).collect(),
+            verdicts: &model.classes[shape.class.index()],
+            end: if shape.inside_topology { model.topology.inside() } else { model.nodes.len() },
+            most,
+        }
+    }
+
+    /// As [`ResourceVec::most_in`](crate::model::ResourceVec::most_in) on nodes that the class may use.
+    fn count(&self, node: usize, free: &[i64]) -> u16 {
+        if node >= self.end || self.verdicts[node].is_some() || free.iter().any(|amount| *amount < 0) {
+            return 0;
+        }
+        let mut most = i64::from(self.most);
+        for (resource, amount) in &self.asks {
+            // Most often there is enough for `most`, or for none: no division then.
+            let free = free[*resource];
+            if free < *amount {
+                return 0;
+            }
+            most = most.min(divide(free, *amount));
+        }
+        u16::try_from(most).unwrap_or(self.most)
+    }
+}
+
+/// Division of amounts that are not negative; in 32 bits, where they fit, it is much faster.
+fn divide(free: i64, amount: i64) -> i64 {
+    match (u32::try_from(free), u32::try_from(amount)) {
+        (Ok(free), Ok(amount)) => i64::from(free / amount),
+        _ => free / amount,
+    }
+}
