@@ -1,16 +1,16 @@
-//! Columns → Model: as [`build`](super::build), without text where there is none.
+//! Columns → Model.
 
-use std::collections::HashMap;
-
-use super::build::{UNLIMITED_PODS, all_pairs, queue_facts, queue_ids};
-use super::requests::{PODS, Units};
-use super::shapes::Shapes;
-use super::{
-    ClassId, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueId, ResourceId, ResourceVec, RoleFacts,
-    RunningReplica, Shape, Topology, matching, topology::Domain,
+use super::super::build::{UNLIMITED_PODS, all_pairs, queue_facts, queue_ids};
+use super::super::requests::{PODS, Units};
+use super::super::shapes::Shapes;
+use super::super::{
+    GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueId, ResourceId, ResourceVec, RoleFacts,
+    RunningReplica, Shape, Topology,
 };
-use crate::document::{Node, Queue, Role, Rule};
-use crate::session::{Columns, LabelColumn, NONE, NodeNeeds};
+use super::classes::Classes;
+use super::levels::Levels;
+use crate::document::{Queue, Rule};
+use crate::session::{Columns, NONE};
 
 /// Which row of the columns each thing of the model was, to answer in rows.
 #[derive(Debug, Default)]
@@ -135,7 +135,7 @@ impl Part<'_> {
     fn gangs(&self, topology: &Topology) -> Gangs {
         let (columns, gangs) = (self.columns, &self.columns.gangs);
         let mut running = replicas(columns, &self.place);
-        let mut classes = Classes { columns, order: self.order, known: HashMap::new(), verdicts: Vec::new() };
+        let mut classes = Classes::new(columns, self.order);
         let mut shapes = Shapes::default();
         let (rows, grouped) = gang_order(columns);
         let mut facts = Vec::with_capacity(rows.len());
@@ -198,91 +198,6 @@ fn resource_names(columns: &Columns) -> Vec<String> {
     names
 }
 
-/// The topology labels of every node, as ranks of their values.
-struct Levels {
-    /// By level, then node row; [`NONE`] without the label.
-    ranks: Vec<Vec<u32>>,
-    /// By level, values in order.
-    values: Vec<Vec<String>>,
-}
-
-impl Levels {
-    fn of(columns: &Columns) -> Self {
-        let mut levels = Self { ranks: Vec::new(), values: Vec::new() };
-        for key in &columns.topology {
-            let column = columns.nodes.labels.iter().find(|column| column.key == *key);
-            let column = column.expect("sound columns have a label column for every level");
-            let mut values = column.values.clone();
-            values.sort();
-            values.dedup();
-            let rank = |value: &String| -> u32 {
-                let rank = values.binary_search(value).expect("every value was listed");
-                u32::try_from(rank).expect("fewer values than rows")
-            };
-            let of_code: Vec<u32> = column.values.iter().map(rank).collect();
-            let codes = column.codes.iter();
-            levels
-                .ranks
-                .push(codes.map(|code| of_code.get(*code as usize).copied().unwrap_or(NONE)).collect());
-            levels.values.push(values);
-        }
-        levels
-    }
-
-    fn is_inside(&self, row: u32) -> bool {
-        self.ranks.iter().all(|ranks| ranks[row as usize] != NONE)
-    }
-
-    /// Rows along the topology tree, then by name; those outside the topology at the end.
-    fn canonical(&self, names: &[String]) -> Vec<u32> {
-        let rows = u32::try_from(names.len()).expect("positions have 32 bits");
-        let (mut inside, mut outside): (Vec<u32>, Vec<u32>) = (0..rows).partition(|row| self.is_inside(*row));
-        // Stable, and names are looked at only where the places are the same: rows in order cost one pass.
-        inside.sort_by(|a, b| {
-            let (a, b) = (*a as usize, *b as usize);
-            let by_place = self.ranks.iter().map(|ranks| ranks[a].cmp(&ranks[b])).find(|order| order.is_ne());
-            by_place.unwrap_or_else(|| names[a].cmp(&names[b]))
-        });
-        outside.sort_by(|a, b| names[*a as usize].cmp(&names[*b as usize]));
-        inside.extend(outside);
-        inside
-    }
-
-    fn topology(&self, columns: &Columns, order: &[u32]) -> Topology {
-        let inside = order.partition_point(|row| self.is_inside(*row));
-        let mut levels = Vec::new();
-        let mut homes = Vec::new();
-        for depth in 0..self.ranks.len() {
-            let mut level: Vec<Domain> = Vec::new();
-            let mut home = Vec::with_capacity(inside);
-            for (index, row) in order[..inside].iter().enumerate() {
-                let row = *row as usize;
-                let same = index > 0 && {
-                    let before = order[index - 1] as usize;
-                    self.ranks[..=depth].iter().all(|ranks| ranks[before] == ranks[row])
-                };
-                if !same {
-                    let values: Vec<&str> = (0..=depth)
-                        .map(|level| self.values[level][self.ranks[level][row] as usize].as_str())
-                        .collect();
-                    level.push(Domain { name: values.join("/"), nodes: index..index });
-                }
-                let last = level.len() - 1;
-                level[last].nodes.end = index + 1;
-                home.push(u32::try_from(last).expect("fewer domains than nodes"));
-            }
-            levels.push((columns.topology[depth].clone(), level));
-            homes.push(home);
-        }
-        Topology::new(
-            levels,
-            homes,
-            order.iter().map(|row| columns.nodes.names[*row as usize].clone()),
-            inside,
-        )
-    }
-}
-
 /// By role row, where its replicas run, by index.
 fn replicas(columns: &Columns, place: &[NodeId]) -> Vec<Vec<RunningReplica>> {
     let running = &columns.running;
@@ -335,73 +250,4 @@ fn gang_order(columns: &Columns) -> (Vec<u32>, Grouped) {
         next[*gang as usize] += 1;
     }
     (order, Grouped { first, rows })
-}
-
-/// Node classes, each judged once, and there each kind of node once.
-struct Classes<'a> {
-    columns: &'a Columns,
-    order: &'a [u32],
-    known: HashMap<u32, ClassId>,
-    verdicts: Vec<Vec<Option<Rule>>>,
-}
-
-impl Classes<'_> {
-    fn of(&mut self, needs: u32) -> ClassId {
-        let fresh = ClassId::new(self.verdicts.len());
-        let class = *self.known.entry(needs).or_insert(fresh);
-        if class == fresh {
-            self.verdicts.push(self.judge(needs));
-        }
-        class
-    }
-
-    fn judge(&self, needs: u32) -> Vec<Option<Rule>> {
-        let nodes = &self.columns.nodes;
-        let none = NodeNeeds::default();
-        let needs = self.columns.needs.get(needs as usize).unwrap_or(&none);
-        let role = Role {
-            node_selector: needs.node_selector.clone(),
-            node_affinity: needs.node_affinity.clone(),
-            tolerations: needs.tolerations.clone(),
-            ..Role::default()
-        };
-        let expressions = needs.node_affinity.iter().flat_map(|term| &term.expressions);
-        let mentioned = |key: &String| {
-            needs.node_selector.contains_key(key)
-                || expressions.clone().any(|expression| expression.key == *key)
-        };
-        let labels: Vec<&LabelColumn> = nodes.labels.iter().filter(|column| mentioned(&column.key)).collect();
-        let mut known: HashMap<Vec<u32>, Option<Rule>> = HashMap::new();
-        let mut kind = Vec::new();
-        let mut before: Option<(Vec<u32>, Option<Rule>)> = None;
-        let verdict = |row: &u32| {
-            let row = *row as usize;
-            let flag = |column: &[bool], otherwise| column.get(row).copied().unwrap_or(otherwise);
-            kind.clear();
-            kind.push(u32::from(flag(&nodes.ready, true)));
-            kind.push(u32::from(flag(&nodes.unschedulable, false)));
-            kind.push(nodes.taints.get(row).copied().unwrap_or(NONE));
-            kind.extend(labels.iter().map(|column| column.codes[row]));
-            if let Some((_, rule)) = before.as_ref().filter(|(before, _)| *before == kind) {
-                return *rule;
-            }
-            let rule = *known.entry(kind.clone()).or_insert_with(|| {
-                let value = |column: &&LabelColumn| {
-                    Some((column.key.clone(), column.values.get(column.codes[row] as usize)?.clone()))
-                };
-                let taints = nodes.taints.get(row).and_then(|set| nodes.taint_sets.get(*set as usize));
-                let node = Node {
-                    labels: labels.iter().filter_map(value).collect(),
-                    taints: taints.cloned().unwrap_or_default(),
-                    ready: flag(&nodes.ready, true),
-                    unschedulable: flag(&nodes.unschedulable, false),
-                    ..Node::default()
-                };
-                matching::exclusion(&role, &node)
-            });
-            before = Some((kind.clone(), rule));
-            rule
-        };
-        self.order.iter().map(verdict).collect()
-    }
 }
