@@ -78,7 +78,7 @@ impl Session {
         let mut budget = Budget::new(options, stop);
         let mut decisions = Decisions::default();
         let mut placed = Vec::new();
-        decide(&mut ledger, &mut budget, |demand, answer| {
+        decide(&mut ledger, options, &mut budget, |demand, answer| {
             let gang = self.rows.gangs[demand.gang.index()];
             match answer {
                 Answer::Placed(seat) => placed.push((demand.gang, seat.spots)),
