@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::forms::Forms;
 use super::schema::schema_of;
 use super::structure::{faults, repair};
 use super::validate::{self, Findings};
@@ -61,10 +62,14 @@ pub fn decode<T: Document>(bytes: &[u8]) -> Result<T, Error> {
 /// [`Error::Invalid`] with all problems, those of meaning too, ordered by path.
 pub fn read<T: Document>(bytes: &[u8]) -> Result<T, Error> {
     let schema = schema_of::<T>();
-    let found = match (serde_json::from_slice::<T>(bytes), scan(bytes, &schema)) {
-        (Ok(document), Ok(scanned)) if scanned.is_empty() => return Ok(document),
-        (Ok(_) | Err(_), Ok(scanned)) => search_problems::<T>(bytes, &schema, scanned),
-        (_, Err(error)) => vec![malformed(&error)],
+    if let Ok(document) = serde_json::from_slice::<T>(bytes)
+        && Forms::of(&schema).are_strict(bytes).is_ok_and(|strict| strict)
+    {
+        return Ok(document);
+    }
+    let found = match scan(bytes, &schema) {
+        Ok(scanned) => search_problems::<T>(bytes, &schema, scanned),
+        Err(error) => vec![malformed(&error)],
     };
     Err(invalid::<T>(found))
 }

@@ -6,6 +6,7 @@
 mod affinity;
 mod closeness;
 mod decode;
+mod forms;
 mod gang;
 mod group;
 mod node;
