@@ -7,6 +7,10 @@ mod solve;
 
 use pyo3::prelude::*;
 
+/// Documents are hundreds of thousands of small texts: with this allocator they are read and dropped in half the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The placement solver; `gangplan.solver` is its only user.
 #[pymodule]
 mod _core {
