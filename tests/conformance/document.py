@@ -153,9 +153,15 @@ def snapshot(case: Mapping[str, Any]) -> dict[str, Any]:
         },
     )
     return cluster(case["cluster"]) | {
-        "queues": each(queue)(case["queues"]),
+        "queues": each(queue)(case["queues"]) or bare_queues(case),
         "gangs": each(gang)(case["gangs"]),
     }
+
+
+def bare_queues(case: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Where a case lists no queue, those that it names: nothing is accounted in them."""
+    named = [*case["gangs"], *case["cluster"].get("running", ())]
+    return [{"name": name} for name in dict.fromkeys(row["queue"] for row in named if "queue" in row)]
 
 
 def options(case: Mapping[str, Any]) -> dict[str, Any]:

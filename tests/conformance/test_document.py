@@ -49,6 +49,13 @@ def test_a_key_without_a_word_is_an_error(where):
         document.snapshot(case)
 
 
+def test_where_no_queue_is_listed_those_that_are_named_hold_nothing_back(tmp_path):
+    case = json.loads(json.dumps(SMALL))
+    case["gangs"][0]["queue"] = "q1"
+    assert document.snapshot(case)["queues"] == [{"name": "q1"}]
+    assert run(tmp_path, case)[0] == 0
+
+
 def test_parts_of_gpus_have_no_word_yet():
     shares = [
         case for case in CASES if any("gpu_share" in role for gang in case["gangs"] for role in gang["roles"])

@@ -9,7 +9,7 @@ import gangplan as gp
 from exactness.agreement import compare, summary
 from exactness.instances import Instance, instance
 
-LARGE, BLOCKS = 10_000, 40
+LARGE, BLOCKS = 10_000, 68
 
 
 def main(tell: Callable[[str], object] = print) -> None:
