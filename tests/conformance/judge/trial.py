@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import islice
 from typing import Any
 
 from conformance.judge.outcome import Outcome, outcome
@@ -12,6 +12,7 @@ from conformance.judge.rules.minimums import shortfalls
 from conformance.judge.world import Place, Pod, World
 
 TRIED = {"replicas", "level", "limit"}
+SIZES = 20_000
 STEPS = 200_000
 """Nodes looked at before a trial is given up; the cases are small."""
 
@@ -103,19 +104,42 @@ def _shrink(spec: dict[str, Any], name: str, to: int) -> None:
 
 
 def _sizes(world: World, gang: str) -> Iterator[dict[str, int]]:
-    """New pods by role that would lift the gang to its minimums, fewest first."""
-    stand, wait = {}, {}
-    for role in world.gangs[gang]["roles"]:
+    """New pods by role that would lift the gang to its minimums, fewest first; not more than ``SIZES`` are tried."""
+    spec = world.gangs[gang]
+    relaxed = "min_member" in spec or "min_groups" in spec
+    stand, wait, least = {}, {}, {}
+    for role in spec["roles"]:
         name = role["name"]
         stand[name] = sum(
             1 for place in world.running.values() if (place.pod.gang, place.pod.role) == (gang, name)
         )
         wait[name] = sum(1 for pod in world.waiting.values() if (pod.gang, pod.role) == (gang, name))
-    choices = [dict(zip(wait, new, strict=True)) for new in product(*(range(n + 1) for n in wait.values()))]
-    for new in sorted(choices, key=lambda item: sum(item.values())):
+        least[name] = max(0, role.get("min", 0 if relaxed else role["replicas"]) - stand[name])
+    for group in spec.get("groups", ()) if "min_groups" not in spec else ():
+        roles = world.roles_in(gang, group["name"])
+        if len(roles) == 1:
+            (name,) = roles
+            least[name] = max(least[name], group.get("min", 0) - stand[name])
+    if any(least[name] > wait[name] for name in wait):
+        return
+    slack = [wait[name] - least[name] for name in wait]
+    every = (extra for more in range(sum(slack) + 1) for extra in _parts(more, slack))
+    for extra in islice(every, SIZES):
+        new = {name: least[name] + add for name, add in zip(wait, extra, strict=True)}
         counts = {name: stand[name] + new[name] for name in new}
         if any(new.values()) and not any(True for _ in shortfalls(world, gang, counts)):
             yield new
+
+
+def _parts(left: int, bounds: list[int]) -> Iterator[tuple[int, ...]]:
+    """Every way to hand out ``left`` within the bounds."""
+    if not bounds:
+        if left == 0:
+            yield ()
+        return
+    for first in range(max(0, left - sum(bounds[1:])), min(left, bounds[0]) + 1):
+        for rest in _parts(left - first, bounds[1:]):
+            yield (first, *rest)
 
 
 class _Search:
