@@ -49,7 +49,6 @@ def any_order(held: list[list[int]]) -> list[list[int]]:
     return sorted(sorted(hosts) for hosts in held)
 
 
-@pytest.mark.xfail(reason="the last host is not chosen by what would be left on it")
 def test_the_last_host_is_the_one_that_fits_best():
     """Kueue's proposal for topology-aware scheduling: 7 replicas on 3, 3, 2 and 1 take the host with one slot."""
     assert slots_taken(([3, 3, 2, 1],), 7) == [[3, 3, 0, 1]]
