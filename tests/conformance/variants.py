@@ -21,8 +21,8 @@ def variant(case: Case, chance: random.Random) -> Case:
 def amounts(case: Case, chance: random.Random) -> None:
     """A node offers one unit more or less of something; never less than is in use."""
     offered = chance.choice(case["cluster"]["nodes"])["allocatable"]
-    resource = chance.choice(sorted(offered))
-    if offered[resource].isdigit():
+    resource = chance.choice(sorted(offered) or ["cpu"])
+    if offered.get(resource, "").isdigit():
         offered[resource] = str(max(0, int(offered[resource]) + chance.choice((-2, -1, 1, 2))))
 
 
@@ -102,9 +102,12 @@ def priority(case: Case, chance: random.Random) -> None:
 
 def avoid(case: Case, chance: random.Random) -> None:
     """Replicas of a role avoid each other, or seek each other, on a node or in a domain."""
+    nodes = case["cluster"]["nodes"]
+    keys = sorted(set.intersection(*(set(node.get("labels", {})) for node in nodes)))
+    if not keys:
+        return
     role = _role(case, chance)
     role.setdefault("labels", {})["who"] = role["name"]
-    keys = ["kubernetes.io/hostname", *case["cluster"].get("topology", {}).get("levels", [])]
     role.setdefault("pod_affinity", []).append(
         {
             "anti": chance.random() < 0.7,

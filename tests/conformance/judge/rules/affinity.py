@@ -6,8 +6,6 @@ from typing import Any
 from conformance.judge.outcome import Outcome
 from conformance.judge.world import Place
 
-HOSTNAME = "kubernetes.io/hostname"
-
 
 def broken(outcome: Outcome) -> Iterator[str]:
     for place in outcome.standing.values():
@@ -44,11 +42,8 @@ def _matches(place: Place, term: Mapping[str, Any]) -> bool:
 
 
 def _same(outcome: Outcome, a: Place, b: Place, term: Mapping[str, Any]) -> bool:
-    key = term["topology_key"]
-    left, right = (_value(outcome, place.node, key) for place in (a, b))
+    """A node that lacks the label shares it with none, not even itself."""
+    left, right = (
+        outcome.world.nodes[place.node].get("labels", {}).get(term["topology_key"]) for place in (a, b)
+    )
     return left is not None and left == right
-
-
-def _value(outcome: Outcome, node: str, key: str) -> str | None:
-    labels = outcome.world.nodes[node].get("labels", {})
-    return labels.get(key, node if key == HOSTNAME else None)

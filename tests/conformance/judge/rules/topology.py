@@ -1,4 +1,4 @@
-"""Required levels and slices hold for every unit of a gang that something new was added to."""
+"""Required levels and slices hold for all of a gang that something new was added to."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,12 +8,10 @@ from conformance.judge.outcome import Outcome
 
 def broken(outcome: Outcome) -> Iterator[str]:
     world = outcome.world
-    for gang in outcome.touched_gangs:
+    for gang in sorted({place.pod.gang or "" for place in outcome.fresh.values()} & world.gangs.keys()):
         for name, holder, roles in world.units(gang):
             asked = holder.get("topology") or {}
             pods = outcome.of_gang(gang, roles)
-            if not any(place.pod.name in outcome.fresh for place in pods):
-                continue
             if "required" in asked:
                 found = {world.domain(place.node, asked["required"]) for place in pods}
                 if len(found) > 1:
