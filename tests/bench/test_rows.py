@@ -1,5 +1,8 @@
 """The rows of ``make bench``: ids, bounds, verdicts, and the table of them."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +41,7 @@ PROMISED = [
     "W5.10000",
     "memory.100k",
 ]
+ROOT = Path(__file__).parents[2]
 KEYS = ["id", "value", "unit", "better", "must", "aim", "ratio", "ok"]
 
 
@@ -70,5 +74,32 @@ def test_more_may_be_better():
 
 
 def test_the_page_has_a_place_for_the_figures():
-    page = (Path(__file__).parents[2] / "docs" / "performance.md").read_text()
+    page = (ROOT / "docs" / "performance.md").read_text()
     assert page.index("<!-- figures: written by make bench -->") < page.index("<!-- end of figures -->")
+
+
+def test_the_tool_prints_a_line_for_each_row_that_is_asked_for_and_fails_where_one_is_missed():
+    """The exit code goes with the lines, whatever this machine reaches."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "bench.py"), "--only", "T13.json,Q4", "--runs", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["id"] for line in lines] == ["T13.json", "Q4"]
+    assert all(list(line) == KEYS for line in lines)
+    assert done.returncode == (0 if all(line["ok"] for line in lines) else 1)
+
+
+def test_the_tool_refuses_rows_that_it_does_not_know():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "bench.py"), "--only", "T99"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "no row is called T99" in done.stderr
