@@ -45,6 +45,7 @@
 //! | `search` | levels from fine to coarse, domains from tight to wide; fast starts, then an exact table; improvement |
 //! | `explain` | what binds a refused gang, and changes proven by trials that are rolled back |
 //! | `check` | judges a plan from the documents alone; it shares no code with the search |
+//! | `decide` | one decision: turn by turn, gate, place, refuse, keep room |
 //! | `solve` | the pipeline on one page |
 //! | [`session`] | columns in, rows out, for callers that hold numbers already |
 //!
@@ -66,6 +67,8 @@ pub mod session;
 
 mod check;
 mod constraint;
+mod decide;
+mod earmark;
 mod error;
 mod explain;
 mod model;

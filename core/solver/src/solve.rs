@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use crate::constraint::{Demand, quota};
+use crate::decide::decide;
 use crate::document::{self, Placements, Plan, Snapshot, SolveOptions, Stats, StoppedBy, Version};
 use crate::error::Error;
-use crate::explain::{Refused, explain};
+use crate::explain::explain;
 use crate::model::{GangId, Model, NodeId};
 use crate::objective::locality::{Spot, traffic};
-use crate::order::Turns;
-use crate::search::{Answer, Budget, Stop, place};
+use crate::search::{Budget, Stop};
 use crate::state::Ledger;
 
 /// Decides which waiting gangs start now, and where. The same snapshot, in any order, gives the same plan.
@@ -59,43 +58,22 @@ pub fn evaluate(snapshot: &Snapshot, placements: &Placements) -> Result<BTreeMap
     Ok(costs)
 }
 
-/// Gives every waiting gang its turn; what is placed is booked.
-pub(crate) fn decide(
-    ledger: &mut Ledger<'_>,
-    options: &SolveOptions,
-    budget: &mut Budget<'_>,
-    mut tell: impl FnMut(Demand, Answer),
-) {
-    let mut turns = Turns::new(ledger, options);
-    while let Some(turn) = turns.next(ledger) {
-        let answer = if budget.poll().is_some() {
-            Answer::Stopped
-        } else if quota::admits(ledger, &turn.demand) {
-            budget.refill();
-            place(ledger, &turn.demand, budget)
-        } else {
-            Answer::Refused { proven: true }
-        };
-        if let Answer::Placed(seat) = &answer {
-            turns.placed(ledger, &turn, &seat.spots);
-        }
-        tell(turn.demand, answer);
-    }
-}
-
 fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan, Error> {
     let mut ledger = Ledger::new(model);
     let mut budget = Budget::new(options, stop);
-    let mut plan = Plan::default();
-    let mut refused = Vec::new();
     let gangs = model.gang_ids().filter(|gang| model.gang(*gang).waits()).count();
-    decide(&mut ledger, options, &mut budget, |demand, answer| match answer {
-        Answer::Placed(seat) => enter(model, &demand, &seat.spots, &mut plan),
-        Answer::Refused { proven } => refused.push(Refused { demand, proven, stopped: false }),
-        Answer::Stopped => refused.push(Refused { demand, proven: false, stopped: true }),
-    });
+    let decision = decide(&mut ledger, options, &mut budget);
+    let mut plan = Plan::default();
+    for (gang, spots) in &decision.placed {
+        enter(model, *gang, spots, &mut plan);
+    }
+    for earmark in &decision.earmarks {
+        let nodes = earmark.nodes.iter().map(|node| model.nodes[node.index()].name.clone()).collect();
+        let kept = document::Earmark { nodes, starts_in_s: earmark.starts_in_s };
+        plan.earmarks.insert(name(model, earmark.gang), kept);
+    }
     let (trials, cells) = (budget.trials(), budget.cells());
-    for (index, refusal) in refused.iter().enumerate() {
+    for (index, refusal) in decision.refused.iter().enumerate() {
         let rejection = explain(&mut ledger, refusal, index, options, &mut budget);
         plan.rejections.insert(name(model, refusal.demand.gang), rejection);
     }
@@ -116,11 +94,11 @@ fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan
 }
 
 /// Writes a placed gang into the plan: for each role one node a replica, in canonical order.
-fn enter(model: &Model, demand: &Demand, spots: &[Spot], plan: &mut Plan) {
-    let gang = model.gang(demand.gang);
+fn enter(model: &Model, id: GangId, spots: &[Spot], plan: &mut Plan) {
+    let gang = model.gang(id);
     let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for spot in spots {
-        let nodes = roles.entry(model.role(demand.gang, spot.role).name.clone()).or_default();
+        let nodes = roles.entry(model.role(id, spot.role).name.clone()).or_default();
         for _ in 0..spot.count {
             nodes.push(model.nodes[spot.node.index()].name.clone());
         }
@@ -128,7 +106,7 @@ fn enter(model: &Model, demand: &Demand, spots: &[Spot], plan: &mut Plan) {
     let running = gang.roles().flat_map(|(role, facts)| {
         facts.running.iter().map(move |replica| Spot { node: replica.node, role, count: 1 })
     });
-    let cost = traffic(model, demand.gang, spots.iter().copied().chain(running));
+    let cost = traffic(model, id, spots.iter().copied().chain(running));
     plan.traffic.insert(gang.name.clone(), cost);
     plan.placements.insert(gang.name.clone(), roles);
 }

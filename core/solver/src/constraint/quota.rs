@@ -1,15 +1,19 @@
-//! Queues: closed ones admit nothing, and a limit is never passed, up the whole tree.
+//! Queues: closed ones admit nothing, and a limit is never passed, up the whole tree; where that is asked for, gangs
+//! that may not be preempted stay within what their queues deserve.
 
 use super::Demand;
+use crate::document::Rule;
 use crate::model::{Model, QueueId, ResourceId};
 use crate::state::Ledger;
 
 /// A limit that a gang would pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Excess {
+    /// The limit of the queue, or what it deserves.
+    pub(crate) rule: Rule,
     pub(crate) queue: QueueId,
     pub(crate) resource: ResourceId,
-    pub(crate) limit: i64,
+    pub(crate) limit: i128,
     pub(crate) usage: i128,
     pub(crate) needs: i128,
 }
@@ -25,10 +29,17 @@ pub(crate) fn excesses(ledger: &Ledger<'_>, demand: &Demand) -> Vec<Excess> {
     let mut found = Vec::new();
     for queue in model.path_up(model.gang(demand.gang).queue) {
         for resource in demand.resources(model) {
-            let Some(limit) = model.queues[queue.index()].limit[resource.index()] else { continue };
-            let (usage, needs) = (ledger.usage(queue, resource), demand.needs(model, resource));
-            if usage + needs > i128::from(limit) {
-                found.push(Excess { queue, resource, limit, usage, needs });
+            let needs = demand.needs(model, resource);
+            let mut ask = |rule, limit: Option<i128>, usage: i128| {
+                if let Some(limit) = limit.filter(|limit| usage + needs > *limit) {
+                    found.push(Excess { rule, queue, resource, limit, usage, needs });
+                }
+            };
+            let limit = model.queues[queue.index()].limit[resource.index()].map(i128::from);
+            ask(Rule::QueueLimitExceeded, limit, ledger.usage(queue, resource));
+            if !model.gang(demand.gang).preemptible {
+                let ceiling = ledger.ceiling(queue, resource);
+                ask(Rule::QueueDeservedExceeded, ceiling, ledger.fixed_usage(queue, resource));
             }
         }
     }

@@ -7,6 +7,12 @@ pub enum Rule {
     QueueClosed,
     /// A limit of the queue, or of one above it, would be passed.
     QueueLimitExceeded,
+    /// The gang may not be preempted, and would take more than its queue, or one above it, deserves.
+    QueueDeservedExceeded,
+    /// A gang that came first in its queue cannot start, and nothing may start behind it.
+    QueueHeadWaits,
+    /// The room is kept for a gang that comes first.
+    RoomKept,
     /// The node is not ready.
     NodeNotReady,
     /// The node is cordoned.
@@ -43,9 +49,12 @@ pub enum Rule {
 
 impl Rule {
     /// All rules: first those that refuse, in the order in which they are asked, then those that judge plans only.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::QueueClosed,
         Self::QueueLimitExceeded,
+        Self::QueueDeservedExceeded,
+        Self::QueueHeadWaits,
+        Self::RoomKept,
         Self::NodeNotReady,
         Self::NodeCordoned,
         Self::NodeOutsideTopology,
@@ -69,6 +78,9 @@ impl Rule {
         match self {
             Self::QueueClosed => "QUEUE_CLOSED",
             Self::QueueLimitExceeded => "QUEUE_LIMIT_EXCEEDED",
+            Self::QueueDeservedExceeded => "QUEUE_DESERVED_EXCEEDED",
+            Self::QueueHeadWaits => "QUEUE_HEAD_WAITS",
+            Self::RoomKept => "ROOM_KEPT",
             Self::NodeNotReady => "NODE_NOT_READY",
             Self::NodeCordoned => "NODE_CORDONED",
             Self::NodeOutsideTopology => "NODE_OUTSIDE_TOPOLOGY",

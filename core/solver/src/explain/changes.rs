@@ -3,7 +3,7 @@
 use super::holders::{Held, held_by_gangs};
 use super::written;
 use crate::constraint::{Demand, node_affinity, quota};
-use crate::document::{Change, ChangeKind};
+use crate::document::{Change, ChangeKind, Rule};
 use crate::model::{GangId, Level, Model, RoleId};
 use crate::search::{Answer, Budget, Seat, place};
 use crate::state::Ledger;
@@ -120,12 +120,15 @@ fn higher_limit(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_
     let model = ledger.model();
     let excesses = quota::excesses(ledger, demand);
     let [excess] = excesses.as_slice() else { return None };
+    if excess.rule != Rule::QueueLimitExceeded {
+        return None;
+    }
     let wanted = i64::try_from(excess.usage + excess.needs).ok()?;
     seated(ledger, demand, budget)?;
     let queue = &model.queues[excess.queue.index()].name;
     let resource = &model.resources[excess.resource.index()];
     let to = written(model, excess.resource, i128::from(wanted));
-    let from = written(model, excess.resource, i128::from(excess.limit));
+    let from = written(model, excess.resource, excess.limit);
     Some(Change {
         to: Some(to.clone()),
         queue: Some(queue.clone()),

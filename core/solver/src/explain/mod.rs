@@ -10,22 +10,13 @@ mod levels;
 mod reason;
 
 use crate::constraint::{Demand, node_affinity, quota};
+use crate::decide::Refused;
 use crate::document::{Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity};
 use crate::model::{Model, ResourceId};
 use crate::search::{Answer, Budget, place};
 use crate::state::Ledger;
 use levels::Fit;
 use reason::{Place, Reason};
-
-/// A gang that was not placed.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    pub(crate) demand: Demand,
-    /// Whether no placement exists.
-    pub(crate) proven: bool,
-    /// The solve was stopped before an answer was found.
-    pub(crate) stopped: bool,
-}
 
 /// Explains a refusal; `index` counts the refusals before it. The Ledger is left as it was.
 pub(crate) fn explain(
@@ -38,8 +29,9 @@ pub(crate) fn explain(
     let model = ledger.model();
     let demand = &refused.demand;
     let position = i64::try_from(index + 1).unwrap_or(i64::MAX);
-    if refused.stopped || budget.poll().is_some() {
-        let reason = if refused.stopped { Reason::stopped() } else { reason::find(ledger, refused, &[]) };
+    let turn = reason::of_turn(model, refused.because);
+    if turn.is_some() || budget.poll().is_some() {
+        let reason = turn.unwrap_or_else(|| reason::find(ledger, refused, &[]));
         return Rejection { proven: refused.proven, ..rejection(model, demand, &reason, position) };
     }
     budget.refill();

@@ -1,11 +1,12 @@
 //! What binds first: queue, node class, capacity, topology, packing.
 
 use super::levels::Fit;
-use super::{Refused, written};
+use super::written;
 use crate::constraint::quota::Excess;
 use crate::constraint::{Demand, capacity, node_affinity, quota, topology};
+use crate::decide::{Because, Refused};
 use crate::document::{Rule, Stage};
-use crate::model::{Domain, Level, Model, QueueId, ResourceId, RoleId};
+use crate::model::{Domain, GangId, Level, Model, QueueId, ResourceId, RoleId};
 use crate::state::Ledger;
 
 /// Where something is short.
@@ -32,11 +33,28 @@ impl Reason {
     fn plain(stage: Stage, rule: Rule, message: String) -> Self {
         Self { stage, rule, message, resource: None, needs: None, has: None, place: Place::Nowhere }
     }
+}
 
-    pub(super) fn stopped() -> Self {
-        let message = "the solve was stopped before an answer was found for it".to_owned();
-        Self::plain(Stage::Packing, Rule::Stopped, message)
-    }
+/// What the gang's turn alone says; none if the reason lies in the gang itself.
+pub(super) fn of_turn(model: &Model, because: Because) -> Option<Reason> {
+    let name = |gang: GangId| &model.gang(gang).name;
+    let (stage, rule, message) = match because {
+        Because::Itself => return None,
+        Because::Stopped => {
+            let message = "the solve was stopped before an answer was found for it".to_owned();
+            (Stage::Packing, Rule::Stopped, message)
+        }
+        Because::Behind(head) => {
+            let message =
+                format!("waits behind {}, which came first in its queue and cannot start", name(head));
+            (Stage::Fairness, Rule::QueueHeadWaits, message)
+        }
+        Because::KeptFor(head) => {
+            let message = format!("fits only into room that is kept for {}, which comes first", name(head));
+            (Stage::Earmark, Rule::RoomKept, message)
+        }
+    };
+    Some(Reason::plain(stage, rule, message))
 }
 
 /// The first stage that binds.
@@ -58,16 +76,21 @@ fn of_queue(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
         let reason = Reason::plain(Stage::Quota, Rule::QueueClosed, message);
         return Some(Reason { place: Place::Queue(queue), ..reason });
     }
-    let Excess { queue, resource, limit, usage, needs } = *quota::excesses(ledger, demand).first()?;
-    let left = (i128::from(limit) - usage).max(0);
+    let Excess { rule, queue, resource, limit, usage, needs } = *quota::excesses(ledger, demand).first()?;
+    let left = (limit - usage).max(0);
+    let ends_with = match rule {
+        Rule::QueueDeservedExceeded => ", and it may not be preempted",
+        _ => "",
+    };
     let message = format!(
-        "needs {}; queue {} has {} left of its limit of {}",
+        "needs {}; queue {} has {} left of {} of {}{ends_with}",
         amount(model, resource, needs),
         name(queue),
         written(model, resource, left),
-        written(model, resource, i128::from(limit)),
+        if rule == Rule::QueueDeservedExceeded { "what it deserves" } else { "its limit" },
+        written(model, resource, limit),
     );
-    let reason = Reason::plain(Stage::Quota, Rule::QueueLimitExceeded, message);
+    let reason = Reason::plain(Stage::Quota, rule, message);
     Some(numbers(reason, resource, needs, left, Place::Queue(queue)))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::requests::{PODS, Units};
 use super::shapes::Shapes;
 use super::{
-    ClassId, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueFacts, QueueId, RoleFacts, RoleId,
+    ClassId, Ending, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueFacts, QueueId, RoleFacts, RoleId,
     RunningReplica, TalkingPair, Topology, matching, topology::Domain,
 };
 use crate::document::{Gang, Group, Node, Queue, Role, Rounding, Rule, Running, Snapshot};
@@ -76,12 +76,33 @@ impl Model {
                     reserved: holder.reserved,
                 })
                 .collect(),
+            endings: endings(snapshot, &units, &node_ids),
             classes: classes.verdicts,
             nodes: nodes.iter().map(|node| node_facts(node, &units)).collect(),
             topology,
             resources,
         }
     }
+}
+
+/// What is known to end: sooner first, then by node.
+fn endings(snapshot: &Snapshot, units: &Units, nodes: &BTreeMap<&str, NodeId>) -> Vec<Ending> {
+    let role_of = |holder: &Running| {
+        let gang = snapshot.gangs.iter().find(|gang| Some(&gang.name) == holder.gang.as_ref())?;
+        gang.roles.iter().find(|role| Some(&role.name) == holder.role.as_ref())
+    };
+    let ending = |holder: &Running| {
+        Some(Ending {
+            in_s: holder.ends_s?,
+            node: nodes[holder.node.as_str()],
+            amounts: role_of(holder)
+                .map_or_else(|| units.plain(&holder.requests), |role| units.replica(role)),
+        })
+    };
+    let live = snapshot.running.iter().filter(|holder| !holder.terminating);
+    let mut endings: Vec<Ending> = live.filter_map(ending).collect();
+    endings.sort_by(|a, b| (a.in_s, a.node, &a.amounts).cmp(&(b.in_s, b.node, &b.amounts)));
+    endings
 }
 
 /// All resource names of the snapshot, and `pods`.
@@ -210,6 +231,8 @@ fn gang_facts(gang: &Gang, queue: Option<QueueId>, roles: Vec<RoleFacts>, topolo
         queue,
         priority: gang.priority,
         created: gang.created,
+        preemptible: gang.preemptible,
+        runtime_s: gang.runtime_s,
         required,
         roles,
         traffic,

@@ -33,6 +33,8 @@ pub(crate) struct Model {
     pub(crate) gangs: Vec<GangFacts>,
     /// Pods of no gang.
     pub(crate) pods: Vec<PodFacts>,
+    /// What is known to end, the soonest first.
+    pub(crate) endings: Vec<Ending>,
     /// By class, the first rule that keeps each node away; none where the class may run.
     pub(crate) classes: Vec<Vec<Option<Rule>>>,
     /// Requests with their classes, each once.
@@ -69,6 +71,9 @@ pub(crate) struct GangFacts {
     pub(crate) queue: Option<QueueId>,
     pub(crate) priority: i64,
     pub(crate) created: i64,
+    pub(crate) preemptible: bool,
+    /// How long it will run, in seconds; none: not known.
+    pub(crate) runtime_s: Option<i64>,
     pub(crate) required: Option<Level>,
     pub(crate) roles: Vec<RoleFacts>,
     /// Pairs of roles that talk, each pair once.
@@ -124,6 +129,15 @@ pub(crate) struct PodFacts {
     pub(crate) request: ResourceVec,
     pub(crate) queue: Option<QueueId>,
     pub(crate) reserved: bool,
+}
+
+/// Room that will be free.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    /// In so many seconds.
+    pub(crate) in_s: i64,
+    pub(crate) node: NodeId,
+    pub(crate) amounts: ResourceVec,
 }
 
 /// Two roles whose replicas talk; the same role twice: its replicas talk with each other.

@@ -77,6 +77,11 @@ impl Entitlements {
         self.deserved[queue.index() * self.resources + resource.index()]
     }
 
+    /// By queue, then resource, the most that stays within what is deserved; none where nothing is accounted.
+    pub(crate) fn ceilings(&self) -> Vec<Option<i128>> {
+        self.deserved.iter().map(|deserved| deserved.map(Ratio::floor)).collect()
+    }
+
     /// Whether a queue that uses so much holds no more than it deserves.
     pub(crate) fn covers(&self, model: &Model, queue: QueueId, used: impl Fn(ResourceId) -> i128) -> bool {
         model.resource_ids().all(|resource| {

@@ -5,4 +5,4 @@ mod ratio;
 mod share;
 mod turns;
 
-pub(crate) use turns::Turns;
+pub(crate) use turns::{Turn, Turns};

@@ -27,6 +27,11 @@ impl Ratio {
         Self::new(amount, 1)
     }
 
+    /// The whole part; the largest number where the denominator is 0.
+    pub(crate) fn floor(self) -> i128 {
+        self.numerator.checked_div(self.denominator).unwrap_or(i128::MAX)
+    }
+
     /// What is left after `amount` is taken; not below 0. Beyond 128 bits the fraction is rounded down before.
     pub(crate) fn less(self, amount: i128) -> Self {
         match amount.checked_mul(self.denominator) {

@@ -99,6 +99,18 @@ impl<'m> Turns<'m> {
         self.enter_path(ledger, self.model.gang(gang).queue);
     }
 
+    pub(crate) fn entitlements(&self) -> &Entitlements {
+        &self.entitlements
+    }
+
+    /// Takes the turns of all that wait in the same queue as a gang. Gangs of no queue share none.
+    pub(crate) fn close_line(&mut self, ledger: &Ledger<'m>, gang: GangId) -> Vec<Demand> {
+        let line = self.line_of(gang);
+        let gangs = std::mem::take(&mut self.lines[line].gangs);
+        self.enter_path(ledger, self.model.gang(gang).queue);
+        gangs.into_iter().filter_map(|key| self.demand(key.4)).collect()
+    }
+
     /// What a gang got so far.
     fn seats(&self, gang: GangId) -> &[Spot] {
         self.seats.get(&gang).map_or(&[], Vec::as_slice)

@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use super::columns::Columns;
 use super::sound;
+use crate::decide::decide;
 use crate::document::{self, SolveOptions};
 use crate::error::Error;
 use crate::model::{Model, Rows};
-use crate::search::{Answer, Budget, Stop};
-use crate::solve::decide;
+use crate::search::{Budget, Stop};
 use crate::state::Ledger;
 
 /// A cluster held in memory.
@@ -77,23 +77,22 @@ impl Session {
         let mut ledger = Ledger::new(&self.model);
         let mut budget = Budget::new(options, stop);
         let mut decisions = Decisions::default();
-        let mut placed = Vec::new();
-        decide(&mut ledger, options, &mut budget, |demand, answer| {
-            let gang = self.rows.gangs[demand.gang.index()];
-            match answer {
-                Answer::Placed(seat) => placed.push((demand.gang, seat.spots)),
-                Answer::Refused { proven } => decisions.refused.push(Refusal { gang, proven }),
-                Answer::Stopped => decisions.refused.push(Refusal { gang, proven: false }),
-            }
-        });
+        let decision = decide(&mut ledger, options, &mut budget);
+        decisions.refused = decision
+            .refused
+            .iter()
+            .map(|refused| Refusal {
+                gang: self.rows.gangs[refused.demand.gang.index()],
+                proven: refused.proven,
+            })
+            .collect();
         match budget.stopped() {
             None => {}
             Some(Stop::Deadline) => decisions.stopped = true,
             Some(Stop::Caller) => return Err(Error::Interrupted),
         }
-        placed.sort_unstable_by_key(|(gang, _)| *gang);
-        for (gang, spots) in placed {
-            self.enter(gang, &spots, &mut decisions);
+        for (gang, spots) in &decision.placed {
+            self.enter(*gang, spots, &mut decisions);
         }
         decisions.work = Work { cells: budget.cells(), nodes: budget.nodes(), trials: budget.trials() };
         Ok(decisions)

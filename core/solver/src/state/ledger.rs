@@ -2,14 +2,16 @@
 
 use super::books::Books;
 use super::shape_cache::ShapeCache;
-use crate::model::{GangId, Model, NodeId, QueueId, ResourceId, RoleId, ShapeId};
+use crate::model::{GangId, Model, NodeId, QueueId, ResourceId, ResourceVec, RoleId, ShapeId};
 
 /// Free capacity of every node and usage of every queue, and how they came about.
 #[derive(Debug)]
 pub(crate) struct Ledger<'m> {
     model: &'m Model,
     books: Books,
-    journal: Vec<Entry>,
+    journal: Vec<Line>,
+    /// By queue, then resource, what gangs that may not be preempted use together at most; empty: no such rule.
+    ceilings: Vec<Option<i128>>,
 }
 
 /// A booking: `count` replicas of a role put on a node, or taken away if negative.
@@ -19,6 +21,18 @@ pub(crate) struct Entry {
     pub(crate) role: RoleId,
     pub(crate) node: NodeId,
     pub(crate) count: i64,
+}
+
+/// What was booked.
+#[derive(Debug, Clone)]
+enum Line {
+    Replicas(Entry),
+    /// Room of a node, so many times, that no replica of the model stands for.
+    Room {
+        node: NodeId,
+        amounts: ResourceVec,
+        times: i64,
+    },
 }
 
 /// A state to go back to.
@@ -53,7 +67,7 @@ impl<'m> Ledger<'m> {
 
     /// As if nothing ran and nothing were reserved.
     pub(crate) fn empty(model: &'m Model) -> Self {
-        Self { model, books: Books::empty(model), journal: Vec::new() }
+        Self { model, books: Books::empty(model), journal: Vec::new(), ceilings: Vec::new() }
     }
 
     pub(crate) fn model(&self) -> &'m Model {
@@ -80,8 +94,29 @@ impl<'m> Ledger<'m> {
         if count != 0 {
             let entry = Entry { gang, role, node, count };
             self.book(entry);
-            self.journal.push(entry);
+            self.journal.push(Line::Replicas(entry));
         }
+    }
+
+    /// Keeps room of a node, or gives it back if `times` is negative, for something that is no replica.
+    pub(crate) fn keep(&mut self, node: NodeId, amounts: &ResourceVec, times: i64) {
+        self.shift(node, amounts, times);
+        self.journal.push(Line::Room { node, amounts: amounts.clone(), times });
+    }
+
+    /// Limits what gangs that may not be preempted use together, by queue, then resource.
+    pub(crate) fn set_ceilings(&mut self, ceilings: Vec<Option<i128>>) {
+        self.ceilings = ceilings;
+    }
+
+    /// What gangs that may not be preempted may use together in a queue and all below it; none: no limit.
+    pub(crate) fn ceiling(&self, queue: QueueId, resource: ResourceId) -> Option<i128> {
+        self.ceilings.get(queue.index() * self.model.resources.len() + resource.index()).copied().flatten()
+    }
+
+    /// What gangs that may not be preempted use of a queue and all below it.
+    pub(crate) fn fixed_usage(&self, queue: QueueId, resource: ResourceId) -> i128 {
+        self.books.usage.fixed(queue, resource)
     }
 
     /// Marks the present state.
@@ -96,8 +131,10 @@ impl<'m> Ledger<'m> {
     /// Goes back to a checkpoint.
     pub(crate) fn rollback(&mut self, checkpoint: &Checkpoint) {
         while self.journal.len() > checkpoint.entries {
-            if let Some(entry) = self.journal.pop() {
-                self.book(Entry { count: -entry.count, ..entry });
+            match self.journal.pop() {
+                Some(Line::Replicas(entry)) => self.book(Entry { count: -entry.count, ..entry }),
+                Some(Line::Room { node, amounts, times }) => self.shift(node, &amounts, -times),
+                None => {}
             }
         }
         #[cfg(debug_assertions)]
@@ -114,9 +151,12 @@ impl<'m> Ledger<'m> {
         self.books.shape(key)
     }
 
-    /// What was booked since the solve began.
-    pub(crate) fn journal(&self) -> &[Entry] {
-        &self.journal
+    /// The replicas that were booked since the solve began.
+    pub(crate) fn journal(&self) -> impl Iterator<Item = &Entry> {
+        self.journal.iter().filter_map(|line| match line {
+            Line::Replicas(entry) => Some(entry),
+            Line::Room { .. } => None,
+        })
     }
 
     fn row(&self, node: NodeId) -> std::ops::Range<usize> {
@@ -127,12 +167,20 @@ impl<'m> Ledger<'m> {
     fn book(&mut self, entry: Entry) {
         let model = self.model;
         let request = &model.role(entry.gang, entry.role).request;
-        let row = self.row(entry.node);
-        self.books.touch(entry.node);
-        for (free, amount) in self.books.free[row].iter_mut().zip(request.as_slice()) {
-            *free = free.saturating_sub(amount.saturating_mul(entry.count));
+        self.shift(entry.node, request, entry.count);
+        let gang = model.gang(entry.gang);
+        self.books.usage.book(model, gang.queue, request, entry.count);
+        if !gang.preemptible {
+            self.books.usage.book_fixed(model, gang.queue, request, entry.count);
         }
-        self.books.usage.book(model, model.gang(entry.gang).queue, request, entry.count);
+    }
+
+    fn shift(&mut self, node: NodeId, amounts: &ResourceVec, times: i64) {
+        let row = self.row(node);
+        self.books.touch(node);
+        for (free, amount) in self.books.free[row].iter_mut().zip(amounts.as_slice()) {
+            *free = free.saturating_sub(amount.saturating_mul(times));
+        }
     }
 
     #[cfg(debug_assertions)]
@@ -200,11 +248,12 @@ mod tests {
         let between = state(&ledger);
         ledger.take(gang, ps, a, 1);
         ledger.take(gang, worker, a, -2);
+        ledger.keep(a, &model.role(gang, ps).request, 3);
         assert_ne!(state(&ledger), between);
         ledger.rollback(&inner);
         assert_eq!(state(&ledger), between);
         ledger.rollback(&outer);
         assert_eq!(state(&ledger), before);
-        assert!(ledger.journal().is_empty());
+        assert_eq!(ledger.journal().count(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! Parts of the format whose rule is not built yet: a document that uses one is refused, never misread.
 
 use super::Findings;
-use crate::document::{Bypass, Closeness, Fill, Path, Snapshot, SolveOptions};
+use crate::document::{Closeness, Fill, Path, Snapshot, SolveOptions};
 use crate::error::ProblemCode;
 
 /// Refuses what this build cannot decide yet.
@@ -57,6 +57,4 @@ pub(super) fn options(options: &SolveOptions, findings: &mut Findings) {
         }
     };
     refuse(options.placement != Fill::Pack, "placement");
-    refuse(options.bypass != Bypass::Free, "bypass");
-    refuse(options.nonpreemptible_within_deserved, "nonpreemptible_within_deserved");
 }

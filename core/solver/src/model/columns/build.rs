@@ -52,6 +52,7 @@ impl Model {
         let gangs = part.gangs(&topology);
         let model = Self {
             pods: part.pods(),
+            endings: Vec::new(),
             classes: gangs.classes,
             shapes: gangs.shapes,
             gangs: gangs.facts,
@@ -168,6 +169,8 @@ impl Part<'_> {
                 queue: self.queue(&gangs.queues, gang),
                 priority: gangs.priorities.get(gang).copied().unwrap_or(0),
                 created: gangs.created.get(gang).copied().unwrap_or(0),
+                preemptible: true,
+                runtime_s: None,
                 required,
                 traffic: all_pairs(of_gang.len()),
             });

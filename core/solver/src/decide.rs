@@ -1,0 +1,179 @@
+//! One decision: every waiting gang gets its turn, and is placed whole or refused.
+
+use std::collections::BTreeMap;
+
+use crate::constraint::{Demand, quota};
+use crate::document::{Bypass, SolveOptions};
+use crate::earmark::Earmark;
+use crate::model::{Ending, GangId, QueueId};
+use crate::objective::locality::Spot;
+use crate::order::{Turn, Turns};
+use crate::search::{Answer, Budget, place};
+use crate::state::Ledger;
+
+/// What becomes of the waiting gangs.
+#[derive(Debug, Default)]
+pub(crate) struct Decision {
+    /// What each gang gets; it is booked.
+    pub(crate) placed: BTreeMap<GangId, Vec<Spot>>,
+    /// In the order of their turns.
+    pub(crate) refused: Vec<Refused>,
+    pub(crate) earmarks: Vec<Earmark>,
+}
+
+/// A gang that was not placed.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) demand: Demand,
+    /// Whether no placement exists.
+    pub(crate) proven: bool,
+    pub(crate) because: Because,
+}
+
+/// Why a gang was not placed, as far as its turn tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Because {
+    /// Its queue does not admit it, or it does not fit.
+    Itself,
+    /// The solve was stopped before an answer was found.
+    Stopped,
+    /// This gang of its queue came first and cannot start; nothing starts behind it.
+    Behind(GangId),
+    /// It fits only into room that is kept for this gang.
+    KeptFor(GangId),
+}
+
+/// Gives every waiting gang its turn. What is placed stays booked, what is kept for earmarks does not.
+pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &mut Budget<'_>) -> Decision {
+    let mut turns = Turns::new(ledger, options);
+    if options.nonpreemptible_within_deserved {
+        ledger.set_ceilings(turns.entitlements().ceilings());
+    }
+    let mut round = Round { ledger, options, budget, decision: Decision::default(), endings: Vec::new() };
+    while let Some(turn) = turns.next(round.ledger) {
+        let gang = turn.demand.gang;
+        match round.ask(&turn) {
+            Ok(spots) => {
+                turns.placed(round.ledger, &turn, &spots);
+                round.note_ending(gang, &spots);
+                round.decision.placed.entry(gang).or_default().extend(spots);
+            }
+            Err(refusal) => {
+                round.decision.refused.push(Refused { demand: turn.demand, ..refusal });
+                if options.bypass == Bypass::None {
+                    for behind in turns.close_line(round.ledger, gang) {
+                        round.refuse_behind(behind, gang);
+                    }
+                }
+            }
+        }
+    }
+    let Round { ledger, decision, .. } = round;
+    for earmark in &decision.earmarks {
+        earmark.keep(ledger, -1);
+    }
+    decision
+}
+
+/// A decision under way.
+struct Round<'r, 'm, 'b> {
+    ledger: &'r mut Ledger<'m>,
+    options: &'r SolveOptions,
+    budget: &'r mut Budget<'b>,
+    decision: Decision,
+    /// What was placed and is known to end.
+    endings: Vec<Ending>,
+}
+
+impl Round<'_, '_, '_> {
+    /// Places what a turn asks for, all or nothing.
+    fn ask(&mut self, turn: &Turn) -> Result<Vec<Spot>, Refused> {
+        let demand = &turn.demand;
+        let refused = |proven, because| Refused { demand: demand.clone(), proven, because };
+        if self.budget.poll().is_some() {
+            return Err(refused(false, Because::Stopped));
+        }
+        if !quota::admits(self.ledger, demand) {
+            return Err(refused(true, Because::Itself));
+        }
+        let gang = demand.gang;
+        let model = self.ledger.model();
+        let closed: Vec<usize> = (0..self.decision.earmarks.len())
+            .filter(|index| !self.decision.earmarks[*index].is_open_to(model, gang))
+            .collect();
+        for (index, earmark) in self.decision.earmarks.iter().enumerate() {
+            if !closed.contains(&index) {
+                earmark.keep(self.ledger, -1);
+            }
+        }
+        self.budget.refill();
+        let answer = place(self.ledger, demand, self.budget);
+        for (index, earmark) in self.decision.earmarks.iter().enumerate() {
+            if !closed.contains(&index) {
+                earmark.keep(self.ledger, 1);
+            }
+        }
+        match answer {
+            Answer::Placed(seat) => Ok(seat.spots),
+            Answer::Stopped => Err(refused(false, Because::Stopped)),
+            Answer::Refused { proven } => {
+                let because = self.keeper(demand, &closed).map_or(Because::Itself, Because::KeptFor);
+                if because == Because::Itself && self.options.bypass == Bypass::Earmark {
+                    self.earmark(demand);
+                }
+                Err(refused(proven, because))
+            }
+        }
+    }
+
+    /// The gang whose earmark is in the way of another: without what is kept it would fit.
+    fn keeper(&mut self, demand: &Demand, closed: &[usize]) -> Option<GangId> {
+        let first = *closed.first()?;
+        let checkpoint = self.ledger.checkpoint();
+        for index in closed {
+            self.decision.earmarks[*index].keep(self.ledger, -1);
+        }
+        self.budget.refill();
+        let fits = matches!(place(self.ledger, demand, self.budget), Answer::Placed(_));
+        self.ledger.rollback(&checkpoint);
+        fits.then(|| self.decision.earmarks[first].gang)
+    }
+
+    /// Keeps room for a gang, if it is the first of its top queue that waits for room, and waited for long enough.
+    fn earmark(&mut self, demand: &Demand) {
+        let top = |gang: GangId| -> Option<QueueId> {
+            self.ledger.model().path_up(self.ledger.model().gang(gang).queue).last()
+        };
+        let queue = top(demand.gang);
+        if self.decision.earmarks.iter().any(|earmark| top(earmark.gang) == queue) {
+            return;
+        }
+        if let Some(earmark) = Earmark::find(self.ledger, demand, &self.endings, self.budget) {
+            earmark.keep(self.ledger, 1);
+            self.decision.earmarks.push(earmark);
+        }
+    }
+
+    /// Refuses a gang that comes behind one that cannot start; its own reason goes first, if it has one.
+    fn refuse_behind(&mut self, demand: Demand, head: GangId) {
+        let fits = quota::admits(self.ledger, &demand) && {
+            let checkpoint = self.ledger.checkpoint();
+            self.budget.refill();
+            let fits = matches!(place(self.ledger, &demand, self.budget), Answer::Placed(_));
+            self.ledger.rollback(&checkpoint);
+            fits
+        };
+        let because = if fits { Because::Behind(head) } else { Because::Itself };
+        self.decision.refused.push(Refused { demand, proven: true, because });
+    }
+
+    fn note_ending(&mut self, gang: GangId, spots: &[Spot]) {
+        let model = self.ledger.model();
+        let Some(in_s) = model.gang(gang).runtime_s else { return };
+        for spot in spots {
+            let amounts = model.role(gang, spot.role).request.clone();
+            let one = Ending { in_s, node: spot.node, amounts };
+            self.endings.extend((0..spot.count).map(|_| one.clone()));
+        }
+    }
+}
