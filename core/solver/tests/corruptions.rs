@@ -44,7 +44,7 @@ fn snapshot(tape: &mut Tape<'_>) -> Snapshot {
     snapshot.running.push(pod("other", &snapshot.nodes[full].name, &[("cpu", 60)]));
     let mut closed = queue("closed", None, &[]);
     closed.open = false;
-    snapshot.queues = vec![queue("tight", None, &[("cpu", 1)]), closed];
+    snapshot.queues = vec![queue("tight", None, &[("cpu", 1)]), closed, queue("shy", None, &[])];
     for (name, queue) in [("a", None), ("b", None), ("shut", Some("closed")), ("over", Some("tight"))] {
         let mut roles =
             vec![role("ps", i64::from(tape.range(1, 3)), &[("cpu", 2)]), role("worker", 3, &[("cpu", 3)])];
@@ -100,7 +100,7 @@ fn some_rejection(plan: &Plan) -> Rejection {
 }
 
 /// Breaks `rule`, in one of several ways.
-fn corrupt(rule: Rule, plan: &mut Plan, tape: &mut Tape<'_>, snapshot: &Snapshot) {
+fn corrupt(rule: Rule, plan: &mut Plan, tape: &mut Tape<'_>, snapshot: &mut Snapshot) {
     match rule {
         Rule::NodeNotReady => move_one(plan, tape, "dark"),
         Rule::NodeCordoned => move_one(plan, tape, "cordoned"),
@@ -117,6 +117,16 @@ fn corrupt(rule: Rule, plan: &mut Plan, tape: &mut Tape<'_>, snapshot: &Snapshot
         }
         Rule::QueueClosed => admit(plan, tape, snapshot, "shut"),
         Rule::QueueLimitExceeded => admit(plan, tape, snapshot, "over"),
+        Rule::GuaranteeKept => {
+            let all = snapshot
+                .nodes
+                .iter()
+                .map(|node| node.allocatable["cpu"].parse::<i64>().unwrap())
+                .sum::<i64>();
+            let promise = snapshot.queues.iter_mut().find(|queue| queue.name == "shy").unwrap();
+            promise.guarantee =
+                BTreeMap::from([("cpu".to_owned(), (all - i64::from(tape.below(5))).to_string())]);
+        }
         Rule::PlanUnknownName => match tape.below(4) {
             0 => move_one(plan, tape, "nowhere"),
             1 => {
@@ -194,11 +204,11 @@ fn every_corruption_is_caught_under_its_rule() {
         for seed in 0..EACH {
             let bytes = seeded_bytes(seed, 64);
             let mut tape = Tape::new(&bytes);
-            let snapshot = snapshot(&mut tape);
+            let mut snapshot = snapshot(&mut tape);
             let mut plan = plan_for(&snapshot);
             assert_eq!(check(&snapshot, &plan).unwrap(), vec![], "the plan is sound before");
             assert_eq!(plan.placements.len(), 2);
-            corrupt(rule, &mut plan, &mut tape, &snapshot);
+            corrupt(rule, &mut plan, &mut tape, &mut snapshot);
             let violations = check(&snapshot, &plan).unwrap();
             assert!(
                 violations.iter().any(|violation| violation.rule == rule.code()),
@@ -208,7 +218,7 @@ fn every_corruption_is_caught_under_its_rule() {
             *caught.entry(rule.code()).or_default() += 1;
         }
     }
-    assert_eq!(caught.len(), 15, "{caught:?}");
+    assert_eq!(caught.len(), 16, "{caught:?}");
     assert!(caught.values().all(|count| *count == EACH), "{caught:?}");
     assert!(caught.values().sum::<u64>() >= 200);
 }

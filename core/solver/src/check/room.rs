@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Violations, cluster::Cluster};
-use crate::document::{Container, Path, Plan, Role, Rounding, Rule, format_quantity, parse_quantity};
+use crate::document::{
+    Container, Gang, Path, Plan, Queue, Role, Rounding, Rule, format_quantity, parse_quantity,
+};
 
 /// Amounts in base units by resource name.
 pub(super) type Amounts = BTreeMap<String, i128>;
@@ -11,6 +13,7 @@ pub(super) type Amounts = BTreeMap<String, i128>;
 pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
     capacity(cluster, plan, found);
     queues(cluster, plan, found);
+    guarantees(cluster, plan, found);
 }
 
 /// No node with a new replica holds more than it offers, of anything.
@@ -99,6 +102,70 @@ fn queues(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
             }
         }
     }
+}
+
+/// No gang takes what other queues are guaranteed and do not use: that much is still free in the cluster.
+fn guarantees(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
+    if cluster.queues.values().all(|queue| queue.guarantee.is_empty()) {
+        return;
+    }
+    let mut used: BTreeMap<&str, Amounts> = BTreeMap::new();
+    let placed = cluster.placed(plan);
+    let fresh = placed.iter().map(|placed| (placed.gang.queue.as_deref(), replica(placed.role)));
+    let held = holders(cluster).into_iter().map(|(_, queue, amounts)| (queue, amounts));
+    for (queue, amounts) in held.chain(fresh) {
+        for queue in cluster.queues_up(queue) {
+            add(used.entry(&queue.name).or_default(), &amounts);
+        }
+    }
+    let mut free = Amounts::new();
+    for (name, left) in left(cluster, plan) {
+        let node = cluster.nodes[name];
+        if node.ready && !node.unschedulable && left.values().all(|amount| *amount >= 0) {
+            add(&mut free, &left);
+        }
+    }
+    let root = Path::Root.field("placements");
+    let gangs: BTreeMap<&str, &Gang> =
+        placed.iter().map(|placed| (placed.gang.name.as_str(), placed.gang)).collect();
+    for (name, gang) in gangs {
+        let path: Vec<&str> =
+            cluster.queues_up(gang.queue.as_deref()).iter().map(|queue| queue.name.as_str()).collect();
+        let takes = plan.placements[name]
+            .keys()
+            .filter_map(|role| gang.roles.iter().find(|known| known.name == *role));
+        let resources: BTreeSet<String> =
+            takes.flat_map(replica).filter(|(_, amount)| *amount > 0).map(|(resource, _)| resource).collect();
+        for resource in resources {
+            let promised: i128 = cluster
+                .queues
+                .values()
+                .filter(|queue| !path.contains(&queue.name.as_str()))
+                .filter(|queue| queue.parent.as_deref().is_none_or(|parent| path.contains(&parent)))
+                .map(|queue| unused(cluster, queue, &resource, &used))
+                .sum();
+            let unlimited = resource == "pods"
+                && cluster.nodes.values().any(|node| !node.allocatable.contains_key("pods"));
+            let free = free.get(&resource).copied().unwrap_or(0);
+            if free < promised && !unlimited {
+                let message = format!(
+                    "{} {resource} are guaranteed to other queues, {} would be left",
+                    text(&resource, promised),
+                    text(&resource, free)
+                );
+                found.add(Rule::GuaranteeKept, &root.field(name), message);
+            }
+        }
+    }
+}
+
+/// What a queue, or those below it together, are guaranteed and do not use.
+fn unused(cluster: &Cluster<'_>, queue: &Queue, resource: &str, used: &BTreeMap<&str, Amounts>) -> i128 {
+    let guarantee = read(&queue.guarantee, Rounding::Down).get(resource).copied().unwrap_or(0);
+    let uses = used.get(queue.name.as_str()).and_then(|used| used.get(resource)).copied().unwrap_or(0);
+    let below = cluster.queues.values().filter(|below| below.parent.as_ref() == Some(&queue.name));
+    let below: i128 = below.map(|below| unused(cluster, below, resource, used)).sum();
+    (guarantee - uses).max(0).max(below)
 }
 
 /// Node, queue and amounts of everything that holds a place already.

@@ -2,6 +2,7 @@
 
 pub(crate) mod capacity;
 pub(crate) mod gang;
+pub(crate) mod guarantee;
 pub(crate) mod node_affinity;
 pub(crate) mod quota;
 pub(crate) mod topology;

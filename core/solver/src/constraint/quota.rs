@@ -1,7 +1,7 @@
 //! Queues: closed ones admit nothing, and a limit is never passed, up the whole tree; where that is asked for, gangs
 //! that may not be preempted stay within what their queues deserve.
 
-use super::Demand;
+use super::{Demand, guarantee};
 use crate::document::Rule;
 use crate::model::{Model, QueueId, ResourceId};
 use crate::state::Ledger;
@@ -48,5 +48,7 @@ pub(crate) fn excesses(ledger: &Ledger<'_>, demand: &Demand) -> Vec<Excess> {
 
 /// Whether the queues admit the gang.
 pub(crate) fn admits(ledger: &Ledger<'_>, demand: &Demand) -> bool {
-    closed(ledger.model(), demand).is_none() && excesses(ledger, demand).is_empty()
+    closed(ledger.model(), demand).is_none()
+        && excesses(ledger, demand).is_empty()
+        && guarantee::promised(ledger, demand).is_none()
 }

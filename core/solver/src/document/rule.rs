@@ -9,6 +9,8 @@ pub enum Rule {
     QueueLimitExceeded,
     /// The gang may not be preempted, and would take more than its queue, or one above it, deserves.
     QueueDeservedExceeded,
+    /// The gang would take what other queues are guaranteed and do not use yet.
+    GuaranteeKept,
     /// A gang that came first in its queue cannot start, and nothing may start behind it.
     QueueHeadWaits,
     /// The room is kept for a gang that comes first.
@@ -49,10 +51,11 @@ pub enum Rule {
 
 impl Rule {
     /// All rules: first those that refuse, in the order in which they are asked, then those that judge plans only.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::QueueClosed,
         Self::QueueLimitExceeded,
         Self::QueueDeservedExceeded,
+        Self::GuaranteeKept,
         Self::QueueHeadWaits,
         Self::RoomKept,
         Self::NodeNotReady,
@@ -79,6 +82,7 @@ impl Rule {
             Self::QueueClosed => "QUEUE_CLOSED",
             Self::QueueLimitExceeded => "QUEUE_LIMIT_EXCEEDED",
             Self::QueueDeservedExceeded => "QUEUE_DESERVED_EXCEEDED",
+            Self::GuaranteeKept => "GUARANTEE_KEPT",
             Self::QueueHeadWaits => "QUEUE_HEAD_WAITS",
             Self::RoomKept => "ROOM_KEPT",
             Self::NodeNotReady => "NODE_NOT_READY",

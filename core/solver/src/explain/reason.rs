@@ -2,8 +2,9 @@
 
 use super::levels::Fit;
 use super::written;
+use crate::constraint::guarantee::Conflict;
 use crate::constraint::quota::Excess;
-use crate::constraint::{Demand, capacity, node_affinity, quota, topology};
+use crate::constraint::{Demand, capacity, guarantee, node_affinity, quota, topology};
 use crate::decide::{Because, Refused};
 use crate::document::{Rule, Stage};
 use crate::model::{Domain, GangId, Level, Model, QueueId, ResourceId, RoleId};
@@ -65,6 +66,7 @@ pub(super) fn find(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reas
         .or_else(|| of_split(ledger.model(), demand))
         .or_else(|| of_capacity(ledger, demand))
         .or_else(|| of_topology(ledger, demand))
+        .or_else(|| of_guarantee(ledger, demand))
         .unwrap_or_else(|| of_packing(ledger, refused, fits))
 }
 
@@ -92,6 +94,21 @@ fn of_queue(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
     );
     let reason = Reason::plain(Stage::Quota, rule, message);
     Some(numbers(reason, resource, needs, left, Place::Queue(queue)))
+}
+
+/// There is room, but others were promised it.
+fn of_guarantee(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
+    let Conflict { resource, needs, free, promised } = guarantee::promised(ledger, demand)?;
+    let model = ledger.model();
+    let left = (free - promised).max(0);
+    let message = format!(
+        "needs {}; of {} free {} are guaranteed to other queues",
+        amount(model, resource, needs),
+        written(model, resource, free),
+        written(model, resource, promised),
+    );
+    let reason = Reason::plain(Stage::Fairness, Rule::GuaranteeKept, message);
+    Some(numbers(reason, resource, needs, left, Place::Nowhere))
 }
 
 /// No node may take some role: the rule that keeps most nodes away.

@@ -183,7 +183,7 @@ fn node_facts(node: &Node, units: &Units) -> NodeFacts {
     if !node.allocatable.contains_key(PODS) {
         allocatable.set(units.id(PODS), UNLIMITED_PODS);
     }
-    NodeFacts { name: node.name.clone(), allocatable }
+    NodeFacts { name: node.name.clone(), allocatable, is_open: node.ready && !node.unschedulable }
 }
 
 /// Names of queues in order → their ids.

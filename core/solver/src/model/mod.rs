@@ -46,6 +46,8 @@ pub(crate) struct Model {
 pub(crate) struct NodeFacts {
     pub(crate) name: String,
     pub(crate) allocatable: ResourceVec,
+    /// Ready and not cordoned.
+    pub(crate) is_open: bool,
 }
 
 /// A queue.
@@ -156,6 +158,11 @@ impl Model {
 
     pub(crate) fn resource_ids(&self) -> impl Iterator<Item = ResourceId> + use<> {
         (0..self.resources.len()).map(ResourceId::new)
+    }
+
+    /// The queues right below one; below none: the roots.
+    pub(crate) fn queues_below(&self, above: Option<QueueId>) -> impl Iterator<Item = QueueId> + '_ {
+        self.queue_ids().filter(move |queue| self.queues[queue.index()].parent == above)
     }
 
     pub(crate) fn queue_ids(&self) -> impl Iterator<Item = QueueId> + use<> {

@@ -13,10 +13,6 @@ pub(super) fn snapshot(snapshot: &Snapshot, findings: &mut Findings) {
     };
     let root = Path::Root;
     refuse(!snapshot.quotas.is_empty(), &root.field("quotas"));
-    let queues = root.field("queues");
-    for (index, queue) in snapshot.queues.iter().enumerate() {
-        refuse(!queue.guarantee.is_empty(), &queues.item(index).field("guarantee"));
-    }
     let gangs = root.field("gangs");
     for (index, gang) in snapshot.gangs.iter().enumerate() {
         let path = gangs.item(index);

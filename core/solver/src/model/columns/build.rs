@@ -33,6 +33,8 @@ impl Model {
         let nodes = order.iter().map(|row| NodeFacts {
             name: std::mem::take(&mut columns.nodes.names[*row as usize]),
             allocatable: amounts.allocatable(&columns.nodes.allocatable, *row as usize),
+            is_open: columns.nodes.ready.get(*row as usize).copied().unwrap_or(true)
+                && !columns.nodes.unschedulable.get(*row as usize).copied().unwrap_or(false),
         });
         let nodes = nodes.collect();
         let mut queues: Vec<&Queue> = columns.queues.iter().collect();
