@@ -30,7 +30,7 @@ def solved(case: Mapping[str, Any]) -> Answer:
         new = placed(stated, plan)
         placements |= new
         if not new or case["policy"].get("rounds") != "settled":
-            return {"placements": placements, "evicted": [], "rejected": rejected(plan)}
+            return {"placements": placements, "evicted": [], "rejected": rejected(stated, plan)}
         stated = with_running(stated, new)
     raise RuntimeError(f"{case['id']}: not settled after {ROUNDS} rounds")
 
@@ -58,8 +58,9 @@ def with_running(stated: Mapping[str, Any], new: Mapping[str, str]) -> dict[str,
     return {**stated, "running": [*stated.get("running", ()), *rows]}
 
 
-def rejected(plan: gp.Plan) -> list[dict[str, Any]]:
+def rejected(stated: Mapping[str, Any], plan: gp.Plan) -> list[dict[str, Any]]:
     """Refusals with the changes that the format has a form for."""
+    gangs = {gang["name"]: gang for gang in stated["gangs"]}
     return [
         {"gang": gang, "stage": said.stage}
         | {
@@ -67,20 +68,34 @@ def rejected(plan: gp.Plan) -> list[dict[str, Any]]:
             for key in ("resource", "needs", "has", "at")
             if (value := getattr(said, key)) is not None
         }
-        | {"changes": [form for change in said.changes if (form := _form(change)) is not None]}
+        | {"changes": [form for change in said.changes if (form := _form(gangs[gang], change)) is not None]}
         for gang, said in plan.rejections.items()
     ]
 
 
-def _form(change: gp.Change) -> dict[str, Any] | None:
+def _form(gang: Mapping[str, Any], change: gp.Change) -> dict[str, Any] | None:
+    """The change in the format's words; a change of level names nobody there, it means the first required level."""
     match change.kind:
         case "replicas":
             assert change.to is not None
             return {"kind": "replicas", "role": change.role, "to": int(change.to)}
-        case "level":
+        case "level" if (change.group, change.role) == _first_required(gang):
             wanted = {} if change.to == "cluster" else {"to": change.to}
             return {"kind": "level", **wanted}
-        case "limit":
+        case "limit" if change.queue is not None:
             return {"kind": "limit", "queue": change.queue, "resource": change.resource, "to": change.to}
+        case "free":
+            return {"kind": "free", "resource": change.resource, "amount": change.amount, "at": change.at}
         case _:
             return None
+
+
+def _first_required(gang: Mapping[str, Any]) -> tuple[str | None, str | None] | None:
+    """Group and role whose required level comes first: both None for that of the gang itself."""
+    holders = [
+        (None, None, gang),
+        *((group["name"], None, group) for group in gang.get("groups", ())),
+        *((None, role["name"], role) for role in gang["roles"]),
+    ]
+    found = ((group, role) for group, role, holder in holders if holder.get("topology", {}).get("required"))
+    return next(found, None)

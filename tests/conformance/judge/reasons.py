@@ -103,22 +103,31 @@ class _Room:
         for queue in self.world.lineage(self.spec.get("queue")):
             if not self.world.queues[queue].get("open", True):
                 yield queue, ""
-            for bound in self._bounds(queue):
-                for resource, most in bound.items():
-                    if self.needs.get(resource) and self._used(queue, resource) + self.needs[resource] > most:
-                        yield queue, resource
+            for resource, left in self._left(queue):
+                if self.needs.get(resource) and self.needs[resource] > left:
+                    yield queue, resource
 
-    def _bounds(self, queue: str) -> Iterator[Amounts]:
-        yield amounts(self.world.queues[queue].get("limit"))
-        strict = self.world.case["policy"].get("nonpreemptible_within_deserved")
-        if strict and not self.spec.get("preemptible", True):
-            yield amounts(self.world.queues[queue].get("deserved"))
-
-    def _used(self, queue: str, resource: str) -> Fraction:
-        inside = (
-            place for place in self.world.running.values() if queue in self.world.lineage(place.pod.queue)
+    def _left(self, queue: str) -> Iterator[tuple[str, Fraction]]:
+        """What the queue's bounds leave of each resource; never below zero."""
+        stated, strict = (
+            self.world.queues[queue],
+            self.world.case["policy"].get("nonpreemptible_within_deserved"),
         )
-        return sum((self.world.charge(place).get(resource, NONE) for place in inside), NONE)
+        inside = [
+            place for place in self.world.running.values() if queue in self.world.lineage(place.pod.queue)
+        ]
+        for resource, most in amounts(stated.get("limit")).items():
+            yield resource, max(most - self._used(inside, resource), NONE)
+        if strict and not self.spec.get("preemptible", True):
+            lasting = [place for place in inside if not self._preemptible(place)]
+            for resource, most in amounts(stated.get("deserved")).items():
+                yield resource, max(most - self._used(lasting, resource), NONE)
+
+    def _preemptible(self, place: Place) -> bool:
+        return bool(self.world.gangs.get(place.pod.gang or "", {}).get("preemptible", True))
+
+    def _used(self, places: list[Place], resource: str) -> Fraction:
+        return sum((self.world.charge(place).get(resource, NONE) for place in places), NONE)
 
     def _short(self, nodes: list[str]) -> Iterator[str]:
         """Resources of which these nodes, as far as they pass, have too little in sum."""
@@ -150,9 +159,7 @@ class _Room:
     def _numbers(self, stage: str, resource: str, at: str | None) -> Iterator[tuple[Fraction, Fraction]]:
         needs = self.needs.get(resource, NONE)
         if stage == "quota" and at in self.world.queues:
-            for bound in self._bounds(at):
-                if resource in bound:
-                    yield needs, max(bound[resource] - self._used(at, resource), NONE)
+            yield from ((needs, left) for name, left in self._left(at) if name == resource)
         elif stage == "capacity" and resource != "pods":
             has = self._sum(list(self.world.nodes), resource)
             if has is not None and has < needs:

@@ -30,6 +30,10 @@ def _next_smaller(world: World, gang: str, change: Mapping[str, Any]) -> dict[st
     match change["kind"]:
         case "replicas":
             replicas = world.roles[gang, change["role"]]["replicas"]
+            if "min_member" in world.gangs[gang]:
+                return (
+                    None  # the gang's minimum comes down with each replica: no step is smaller in all it asks
+                )
             return {**change, "to": change["to"] + 1} if change["to"] + 1 < replicas else None
         case "limit":
             less = amount(change["to"]) - UNIT.get(change["resource"], 1)
@@ -37,7 +41,7 @@ def _next_smaller(world: World, gang: str, change: Mapping[str, Any]) -> dict[st
         case "level":
             levels = [*world.levels, "node"]
             at = levels.index(change["to"]) if "to" in change else -1
-            now = world.gangs[gang].get("topology", {}).get("required")
+            now = (trial.first_required(world.gangs[gang]) or {}).get("required")
             return {**change, "to": levels[at + 1]} if now and levels.index(now) > at + 1 else None
     return None
 

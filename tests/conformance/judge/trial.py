@@ -73,7 +73,7 @@ def changed(after: Outcome, gang: str, change: Mapping[str, Any]) -> dict[str, A
         case "replicas":
             _shrink(spec, change["role"], int(change["to"]))
         case "level":
-            asked = spec.setdefault("topology", {})
+            asked = first_required(spec) or spec.setdefault("topology", {})
             asked.pop("required", None)
             if "to" in change:
                 asked["required"] = change["to"]
@@ -89,18 +89,21 @@ def _row(rows: Mapping[str, Any], place: Place) -> dict[str, Any]:
     return {"name": place.pod.name, "node": place.node, "gang": place.pod.gang, "role": place.pod.role}
 
 
+def first_required(gang: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a change of level is about: the first required level of the gang, its groups, its roles."""
+    holders = (gang, *gang.get("groups", ()), *gang["roles"])
+    found = (holder["topology"] for holder in holders if holder.get("topology", {}).get("required"))
+    return next(found, None)
+
+
 def _shrink(spec: dict[str, Any], name: str, to: int) -> None:
-    """Fewer replicas; a minimum above the new count comes down with it."""
+    """Fewer replicas; the role's minimum comes down to them, that of the gang by as many."""
     (role,) = (item for item in spec["roles"] if item["name"] == name)
-    lost = role["replicas"] - to
-    role["replicas"] = to
     if "min" in role:
         role["min"] = min(role["min"], to)
     if "min_member" in spec:
-        spec["min_member"] = min(spec["min_member"], sum(item["replicas"] for item in spec["roles"]))
-    for group in spec.get("groups", ()):
-        if name in group.get("roles", ()) and "min" in group:
-            group["min"] = max(0, group["min"] - lost)
+        spec["min_member"] = max(0, spec["min_member"] - (role["replicas"] - to))
+    role["replicas"] = to
 
 
 def _sizes(world: World, gang: str) -> Iterator[dict[str, int]]:
