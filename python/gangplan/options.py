@@ -22,6 +22,10 @@ class SolveOptions:
         bypass: Whether others may start behind a gang that cannot be placed: it blocks nobody (``free``), nothing of
             the same queue starts behind it (``none``), or the first such gang keeps the room in which it can start
             soonest (``earmark``).
+        earmark_after_s: With ``earmark``: a gang that waits for so many seconds gets one; None: its age gives it
+            none.
+        earmark_after_bypasses: With ``earmark``: a gang that was bypassed so often gets one; None: that gives it
+            none. With neither, the first refusal does.
         finish_broken_first: In a queue, at equal priority, a gang that runs with less than its minimum comes before
             those that hold nothing.
         nonpreemptible_within_deserved: Gangs that may not be preempted stay within what their queue, and those above
@@ -35,5 +39,7 @@ class SolveOptions:
     placement: Literal["pack", "spread"] = "pack"
     fair_share: Literal["quota", "weight", "drf", "none"] = "quota"
     bypass: Literal["free", "none", "earmark"] = "free"
+    earmark_after_s: int | None = None
+    earmark_after_bypasses: int | None = None
     finish_broken_first: bool = False
     nonpreemptible_within_deserved: bool = False

@@ -266,6 +266,7 @@ class Gang:
         min_member: The gang has no replicas or at least so many; None: what its roles say.
         preemptible: Whether it may be evicted for others.
         runtime_s: How long it runs, in seconds, where that is known.
+        bypassed: How many gangs that came after it have started while it waited.
         namespace: The namespace whose quota counts it.
         traffic: Which roles talk. Empty means that every pair of replicas does, with weight 1.
     """
@@ -281,6 +282,7 @@ class Gang:
     min_member: int | None = None
     preemptible: bool = True
     runtime_s: int | None = None
+    bypassed: int = 0
     namespace: str = ""
     traffic: tuple[Traffic, ...] = ()
 
@@ -343,6 +345,7 @@ class Snapshot:
 
     Attributes:
         version: Version of the document format.
+        now: The moment, in seconds since 1970; 0: not known, then no gang has an age.
         topology: Node label keys from coarse to fine, such as ``("zone", "rack")``. A domain is the tuple of
             values down to a level, so equal values under different parents are different domains. A node
             that lacks one of the labels is outside the topology and takes no replicas with a closeness.
@@ -355,6 +358,7 @@ class Snapshot:
     """
 
     version: Literal[1] = 1
+    now: int = 0
     topology: tuple[str, ...] = ()
     nodes: tuple[Node, ...] = ()
     queues: tuple[Queue, ...] = ()

@@ -97,6 +97,7 @@ gangs = st.builds(
     min_member=st.none() | st.integers(0, 1000),
     preemptible=st.booleans(),
     runtime_s=st.none() | st.integers(0, 10**9),
+    bypassed=st.integers(0, 1000),
     namespace=small,
     traffic=tuples(st.builds(gp.Traffic, a=names, b=names, weight=st.integers(0, 1000))),
 )
@@ -157,6 +158,8 @@ options = st.builds(
     placement=st.sampled_from(["pack", "spread"]),
     fair_share=st.sampled_from(["quota", "weight", "drf", "none"]),
     bypass=st.sampled_from(["free", "none", "earmark"]),
+    earmark_after_s=st.none() | st.integers(0, 10**9),
+    earmark_after_bypasses=st.none() | st.integers(0, 1000),
     finish_broken_first=st.booleans(),
     nonpreemptible_within_deserved=st.booleans(),
 )

@@ -148,10 +148,21 @@ impl Round<'_, '_, '_> {
         if self.decision.earmarks.iter().any(|earmark| top(earmark.gang) == queue) {
             return;
         }
+        if !self.waited_enough(demand.gang) {
+            return;
+        }
         if let Some(earmark) = Earmark::find(self.ledger, demand, &self.endings, self.budget) {
             earmark.keep(self.ledger, 1);
             self.decision.earmarks.push(earmark);
         }
+    }
+
+    fn waited_enough(&self, gang: GangId) -> bool {
+        let facts = self.ledger.model().gang(gang);
+        let (age, bypasses) = (self.options.earmark_after_s, self.options.earmark_after_bypasses);
+        (age.is_none() && bypasses.is_none())
+            || age.is_some_and(|age| facts.age_s >= age)
+            || bypasses.is_some_and(|bypasses| facts.bypassed >= bypasses)
     }
 
     /// Refuses a gang that comes behind one that cannot start; its own reason goes first, if it has one.

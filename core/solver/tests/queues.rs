@@ -207,3 +207,29 @@ fn a_limit_of_an_earlier_queue_is_no_reason_to_keep_room() {
     assert_eq!(placed(&plan), ["small"]);
     assert!(plan.earmarks.is_empty());
 }
+
+#[test]
+fn an_earmark_may_wait_for_an_age_or_a_number_of_bypasses() {
+    for (age, bypassed, after_s, after_bypasses, kept) in [
+        (10, 0, Some(10), None, true),
+        (9, 0, Some(10), None, false),
+        (0, 3, None, Some(3), true),
+        (0, 2, None, Some(3), false),
+        (0, 3, Some(10), Some(3), true),
+        (10, 0, Some(10), Some(3), true),
+        (9, 2, Some(10), Some(3), false),
+    ] {
+        let mut snapshot = blocked();
+        snapshot.now = 1000;
+        snapshot.gangs[0].created = 1000 - age;
+        snapshot.gangs[0].bypassed = bypassed;
+        let options = SolveOptions {
+            bypass: Bypass::Earmark,
+            earmark_after_s: after_s,
+            earmark_after_bypasses: after_bypasses,
+            ..SolveOptions::default()
+        };
+        let plan = decided(&snapshot, &options);
+        assert_eq!(plan.earmarks.contains_key("head"), kept, "{age} s, {bypassed} times");
+    }
+}

@@ -117,6 +117,9 @@ pub struct Gang {
     /// How long it runs, in seconds, where that is known.
     #[serde(default)]
     pub runtime_s: Option<i64>,
+    /// How many gangs that came after it have started while it waited.
+    #[serde(default)]
+    pub bypassed: i64,
     /// The namespace whose quota counts it.
     #[serde(default)]
     pub namespace: String,
@@ -140,6 +143,7 @@ impl Default for Gang {
             min_member: None,
             preemptible: yes(),
             runtime_s: None,
+            bypassed: 0,
             namespace: String::new(),
             traffic: Vec::new(),
         }

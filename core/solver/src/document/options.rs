@@ -72,6 +72,13 @@ pub struct SolveOptions {
     /// Whether others may start behind a gang that cannot be placed.
     #[serde(default)]
     pub bypass: Bypass,
+    /// With `earmark`: a gang that waits for so many seconds gets one; none: its age gives it none.
+    #[serde(default)]
+    pub earmark_after_s: Option<i64>,
+    /// With `earmark`: a gang that was bypassed so often gets one; none: that gives it none. With neither, the first
+    /// refusal does.
+    #[serde(default)]
+    pub earmark_after_bypasses: Option<i64>,
     /// In a queue, at equal priority, a gang that runs with less than its minimum comes before those that hold
     /// nothing.
     #[serde(default)]
@@ -95,6 +102,8 @@ impl Default for SolveOptions {
             placement: Fill::default(),
             fair_share: FairShare::default(),
             bypass: Bypass::default(),
+            earmark_after_s: None,
+            earmark_after_bypasses: None,
             finish_broken_first: false,
             nonpreemptible_within_deserved: false,
         }

@@ -12,6 +12,9 @@ pub struct Snapshot {
     /// Version of the document format.
     #[serde(default)]
     pub version: Version,
+    /// The moment, in seconds since 1970; 0: not known, then no gang has an age.
+    #[serde(default)]
+    pub now: i64,
     /// Node label keys from coarse to fine. A domain is the tuple of values down to a level.
     #[serde(default)]
     pub topology: Vec<String>,

@@ -55,7 +55,7 @@ impl Model {
                 }
             });
             let queue = gang.queue.as_deref().map(|queue| queue_ids[queue]);
-            gang_facts(gang, queue, roles.collect(), &topology)
+            gang_facts(gang, snapshot.now, queue, roles.collect(), &topology)
         });
         let gangs = gangs.collect();
         Self {
@@ -223,7 +223,13 @@ pub(super) fn queue_facts(
     }
 }
 
-fn gang_facts(gang: &Gang, queue: Option<QueueId>, roles: Vec<RoleFacts>, topology: &Topology) -> GangFacts {
+fn gang_facts(
+    gang: &Gang,
+    now: i64,
+    queue: Option<QueueId>,
+    roles: Vec<RoleFacts>,
+    topology: &Topology,
+) -> GangFacts {
     let required = gang.topology.as_ref().and_then(|asked| topology.named(asked.required.as_deref()?));
     let traffic = talking_pairs(gang, &roles);
     GangFacts {
@@ -233,6 +239,9 @@ fn gang_facts(gang: &Gang, queue: Option<QueueId>, roles: Vec<RoleFacts>, topolo
         created: gang.created,
         preemptible: gang.preemptible,
         runtime_s: gang.runtime_s,
+        // Without a moment nobody has an age.
+        age_s: if now == 0 { 0 } else { now.saturating_sub(gang.created).max(0) },
+        bypassed: gang.bypassed,
         required,
         roles,
         traffic,

@@ -76,6 +76,9 @@ pub(crate) struct GangFacts {
     pub(crate) preemptible: bool,
     /// How long it will run, in seconds; none: not known.
     pub(crate) runtime_s: Option<i64>,
+    /// How long it waits, in seconds.
+    pub(crate) age_s: i64,
+    pub(crate) bypassed: i64,
     pub(crate) required: Option<Level>,
     pub(crate) roles: Vec<RoleFacts>,
     /// Pairs of roles that talk, each pair once.

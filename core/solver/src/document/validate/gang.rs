@@ -23,9 +23,11 @@ pub(super) fn gangs(snapshot: &Snapshot, path: &Path<'_>, findings: &mut Finding
         roles(gang, &snapshot.topology, &path.field("roles"), findings);
         group::groups(gang, &snapshot.topology, &path, findings);
         minimum(gang, &path.field("min_member"), findings);
-        if let Some(seconds @ ..0) = gang.runtime_s {
-            let message = format!("must be at least 0, not {seconds}");
-            findings.report(&path.field("runtime_s"), ProblemCode::OutOfRange, message);
+        for (count, field) in [(gang.runtime_s.unwrap_or(0), "runtime_s"), (gang.bypassed, "bypassed")] {
+            if count < 0 {
+                let message = format!("must be at least 0, not {count}");
+                findings.report(&path.field(field), ProblemCode::OutOfRange, message);
+            }
         }
         traffic(gang, &path.field("traffic"), findings);
     }

@@ -33,9 +33,15 @@ pub(super) fn options(options: &SolveOptions, findings: &mut Findings) {
         let message = format!("must be at least 1, not {}", options.budget);
         findings.report(&Path::Root.field("budget"), ProblemCode::OutOfRange, message);
     }
-    if let Some(deadline @ ..0) = options.deadline_s {
-        let message = format!("must be at least 0, not {deadline}");
-        findings.report(&Path::Root.field("deadline_s"), ProblemCode::OutOfRange, message);
+    for (count, field) in [
+        (options.deadline_s, "deadline_s"),
+        (options.earmark_after_s, "earmark_after_s"),
+        (options.earmark_after_bypasses, "earmark_after_bypasses"),
+    ] {
+        if let Some(count @ ..0) = count {
+            let message = format!("must be at least 0, not {count}");
+            findings.report(&Path::Root.field(field), ProblemCode::OutOfRange, message);
+        }
     }
     unbuilt::options(options, findings);
 }

@@ -173,6 +173,8 @@ impl Part<'_> {
                 created: gangs.created.get(gang).copied().unwrap_or(0),
                 preemptible: true,
                 runtime_s: None,
+                age_s: 0,
+                bypassed: 0,
                 required,
                 traffic: all_pairs(of_gang.len()),
             });
