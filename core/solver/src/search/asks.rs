@@ -13,6 +13,8 @@ const MOST_ROLES: usize = 64;
 pub(super) struct Ask {
     pub(super) role: RoleId,
     pub(super) count: u16,
+    /// A node that takes the whole gang has room for so many of this role alone.
+    pub(super) whole: u16,
     pub(super) shape: ShapeId,
 }
 
@@ -46,7 +48,11 @@ impl<'d> Asks<'d> {
             let count = u16::try_from(count).ok().filter(|count| *count <= most)?;
             let shape = facts.shape;
             budget.count_nodes(ledger.refresh(shape));
-            roles.push(Ask { role, count, shape });
+            roles.push(Ask { role, count, whole: count, shape });
+        }
+        for ask in &mut roles {
+            let alone = model.shapes[ask.shape.index()].request.most_in(&whole).min(i64::from(most));
+            ask.whole = ask.whole.max(u16::try_from(alone).unwrap_or(most));
         }
         let room = |ask: &Ask| u64::from(ledger.shape(ask.shape).sums(Level::CLUSTER)[0]);
         roles.sort_by(|a, b| {
@@ -62,14 +68,16 @@ impl<'d> Asks<'d> {
         ledger.shape(self.roles[0].shape)
     }
 
-    /// Whether the counts of a domain suffice for each role alone.
+    /// Necessary for a placement in a domain of a level, but not `node`: enough room for each role alone, and enough of
+    /// each resource for all.
     pub(super) fn may_fit(&self, ledger: &Ledger<'_>, level: Level, domain: usize) -> bool {
         self.roles.iter().all(|ask| ledger.shape(ask.shape).sums(level)[domain] >= u32::from(ask.count))
+            && (self.roles.len() == 1 || ledger.may_hold(level, domain, &self.whole))
     }
 
     /// Whether a node takes all replicas together.
     pub(super) fn fits_whole(&self, ledger: &Ledger<'_>, node: NodeId) -> bool {
-        self.roles.iter().all(|ask| ledger.shape(ask.shape).counts()[node.index()] >= ask.count)
+        self.roles.iter().all(|ask| ledger.shape(ask.shape).counts()[node.index()] >= ask.whole)
             && self.whole.iter().zip(ledger.free(node)).all(|(whole, free)| whole <= free)
     }
 }

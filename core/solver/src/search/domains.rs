@@ -33,7 +33,7 @@ pub(super) fn in_order(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Ve
     fitting
 }
 
-/// The first of [`in_order`], found faster where there are many domains.
+/// The first of [`in_order`], found faster where there are many domains; none if it is not found that way.
 pub(super) fn first(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Option<usize> {
     if asks.anchor.is_some() || ledger.model().topology.parts_into_domains(level) {
         return in_order(ledger, asks, level).first().copied();
@@ -56,7 +56,7 @@ pub(super) fn first(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Optio
             best = rooms.iter().position(|room| *room == least).map(|at| (least, start + at));
         }
     }
-    best.map(|(_, domain)| domain)
+    best.map(|(_, domain)| domain).filter(|domain| asks.may_fit(ledger, level, *domain))
 }
 
 /// The least number of domains of the next level that hold the scarcest role.
@@ -81,7 +81,7 @@ pub(super) fn node(ledger: &Ledger<'_>, asks: &Asks<'_>, most: usize) -> (Option
         return ((only && asks.fits_whole(ledger, anchor)).then_some(anchor), 1);
     }
     let masks: Vec<(&[u64], u64)> =
-        asks.roles.iter().map(|ask| (ledger.shape(ask.shape).masks(), at_least(ask.count))).collect();
+        asks.roles.iter().map(|ask| (ledger.shape(ask.shape).masks(), at_least(ask.whole))).collect();
     // Chunks in which each role finds a node with room for all of it.
     let fits = |chunk: usize| masks.iter().all(|(masks, wanted)| masks[chunk] & wanted != 0);
     let (scarcest, wanted) = masks[0];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::quota::Usage;
 use super::shape_cache::ShapeCache;
-use crate::model::{Model, NodeId, ShapeId};
+use crate::model::{Domain, Level, Model, NodeId, ResourceVec, ShapeId};
 
 /// More shapes than this are not kept: the one that was asked for longest ago goes.
 const MOST_SHAPES: usize = 256;
@@ -15,9 +15,15 @@ pub(crate) struct Books {
     /// By node, then resource. Negative where a node offers less than it holds; such a node takes nothing.
     pub(super) free: Vec<i64>,
     pub(super) usage: Usage,
+    /// By level but `node`, then domain and resource: what is free in sum, debts left out.
+    sums: Vec<Vec<i64>>,
+    /// More of a resource than this on one node does not count in the sums, so that they fit 64 bits.
+    most: i64,
     /// Nodes in the order in which they changed, from `forgotten` on.
     log: Vec<u32>,
     forgotten: usize,
+    /// Some cache has seen the log up to here, none further.
+    replayed: usize,
     shapes: BTreeMap<ShapeId, Kept>,
     asked: u64,
 }
@@ -37,19 +43,74 @@ impl Books {
         for node in &model.nodes {
             free.extend_from_slice(node.allocatable.as_slice());
         }
-        Self {
+        let most = (i64::MAX >> 1) / i64::try_from(model.nodes.len().max(1)).unwrap_or(i64::MAX);
+        let mut books = Self {
             free,
             usage: Usage::none(model),
+            sums: Vec::new(),
+            most,
             log: Vec::new(),
             forgotten: 0,
+            replayed: 0,
             shapes: BTreeMap::new(),
             asked: 0,
+        };
+        books.settle(model);
+        books
+    }
+
+    /// Takes `count` times `request` on a node while the books are set up; [`Self::settle`] them at the end.
+    pub(super) fn put(&mut self, node: NodeId, request: &ResourceVec, count: i64) {
+        let amounts = request.as_slice();
+        let row = node.index() * amounts.len();
+        for (free, amount) in self.free[row..].iter_mut().zip(amounts) {
+            *free = free.saturating_sub(amount.saturating_mul(count));
         }
     }
 
-    /// Notes that something of a node changed.
-    pub(super) fn touch(&mut self, node: NodeId) {
-        self.log.push(node.as_u32());
+    /// Adds up what is free.
+    pub(super) fn settle(&mut self, model: &Model) {
+        let resources = model.resources.len();
+        let (free, most) = (&self.free, self.most);
+        let sum = |domain: &Domain| {
+            let mut sums = vec![0; resources];
+            for row in free[domain.nodes.start * resources..domain.nodes.end * resources].chunks_exact(resources) {
+                sums.iter_mut().zip(row).for_each(|(sum, free)| *sum += counted(*free, most));
+            }
+            sums
+        };
+        let levels = 0..model.topology.sizes().count();
+        self.sums = levels
+            .map(|level| model.topology.domains(Level::at(level)).iter().flat_map(sum).collect())
+            .collect();
+    }
+
+    /// Takes `count` times `request` on a node, or gives it back.
+    pub(super) fn take(&mut self, model: &Model, node: NodeId, request: &ResourceVec, count: i64) {
+        let amounts = request.as_slice();
+        let row = node.index() * amounts.len();
+        for (resource, amount) in amounts.iter().enumerate().filter(|(_, amount)| **amount != 0) {
+            let free = &mut self.free[row + resource];
+            let before = counted(*free, self.most);
+            *free = free.saturating_sub(amount.saturating_mul(count));
+            let change = counted(*free, self.most) - before;
+            for (level, sums) in self.sums.iter_mut().enumerate() {
+                if let Some(domain) = model.topology.home(Level::at(level), node) {
+                    sums[domain * amounts.len() + resource] += change;
+                }
+            }
+        }
+        // A node that changes again before anyone has looked needs no second entry.
+        if self.log.last() != Some(&node.as_u32()) || self.replayed == self.forgotten + self.log.len() {
+            self.log.push(node.as_u32());
+        }
+    }
+
+    /// Whether a domain of a level, but not `node`, has so much free in sum; debts of nodes count for nothing.
+    pub(super) fn may_hold(&self, level: Level, domain: usize, whole: &[i64]) -> bool {
+        let sums = &self.sums[level.index()][domain * whole.len()..];
+        // A single node can have more than is counted.
+        whole.iter().zip(sums).all(|(whole, sum)| whole.min(&self.most) <= sum)
     }
 
     /// Brings the counts of a shape up to date; how many nodes were counted.
@@ -57,13 +118,14 @@ impl Books {
         let now = self.forgotten + self.log.len();
         let shape = &model.shapes[key.index()];
         self.asked += 1;
+        self.replayed = now;
         if let Some(kept) = self.shapes.get_mut(&key) {
             kept.asked = self.asked;
             if kept.seen == now {
                 return 0;
             }
-            // Beyond one entry a node, to count all is less work.
-            if kept.seen >= self.forgotten && now - kept.seen <= model.nodes.len() {
+            // With many changes it is less work to count all, one after the other.
+            if kept.seen >= self.forgotten && now - kept.seen <= model.nodes.len() / 2 {
                 let changed = &self.log[kept.seen - self.forgotten..];
                 kept.cache.recount(model, shape, &self.free, changed);
                 kept.seen = now;
@@ -94,4 +156,9 @@ impl Books {
     pub(super) fn shape(&self, key: ShapeId) -> &ShapeCache {
         &self.shapes.get(&key).expect("it was refreshed before").cache
     }
+}
+
+/// What the free amount of a node counts in sums.
+fn counted(free: i64, most: i64) -> i64 {
+    free.clamp(0, most)
 }

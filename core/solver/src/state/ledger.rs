@@ -2,7 +2,7 @@
 
 use super::books::Books;
 use super::shape_cache::ShapeCache;
-use crate::model::{GangId, Model, NodeId, QueueId, ResourceId, ResourceVec, RoleId, ShapeId};
+use crate::model::{GangId, Level, Model, NodeId, QueueId, ResourceId, ResourceVec, RoleId, ShapeId};
 
 /// Free capacity of every node and usage of every queue, and how they came about.
 #[derive(Debug)]
@@ -49,19 +49,19 @@ impl<'m> Ledger<'m> {
     pub(crate) fn new(model: &'m Model) -> Self {
         let mut ledger = Self::empty(model);
         for pod in &model.pods {
-            let row = ledger.row(pod.node);
-            for (free, amount) in ledger.books.free[row].iter_mut().zip(pod.request.as_slice()) {
-                *free = free.saturating_sub(*amount);
-            }
+            ledger.books.put(pod.node, &pod.request, 1);
             ledger.books.usage.book(model, pod.queue, &pod.request, 1);
         }
         for gang in model.gang_ids() {
-            for (role, facts) in model.gang(gang).roles.iter().enumerate() {
+            for facts in &model.gang(gang).roles {
                 for replica in &facts.running {
-                    ledger.book(Entry { gang, role: RoleId::new(role), node: replica.node, count: 1 });
+                    ledger.books.put(replica.node, &facts.request, 1);
                 }
+                let count = i64::try_from(facts.running.len()).unwrap_or(i64::MAX);
+                ledger.book_usage(gang, &facts.request, count);
             }
         }
+        ledger.books.settle(model);
         ledger
     }
 
@@ -151,6 +151,11 @@ impl<'m> Ledger<'m> {
         self.books.shape(key)
     }
 
+    /// Whether a domain of a level, but not `node`, has so much of each resource free in sum. Necessary for a placement.
+    pub(crate) fn may_hold(&self, level: Level, domain: usize, whole: &[i64]) -> bool {
+        self.books.may_hold(level, domain, whole)
+    }
+
     /// The replicas that were booked since the solve began.
     pub(crate) fn journal(&self) -> impl Iterator<Item = &Entry> {
         self.journal.iter().filter_map(|line| match line {
@@ -168,19 +173,19 @@ impl<'m> Ledger<'m> {
         let model = self.model;
         let request = &model.role(entry.gang, entry.role).request;
         self.shift(entry.node, request, entry.count);
-        let gang = model.gang(entry.gang);
-        self.books.usage.book(model, gang.queue, request, entry.count);
+        self.book_usage(entry.gang, request, entry.count);
+    }
+
+    fn book_usage(&mut self, gang: GangId, request: &ResourceVec, count: i64) {
+        let gang = self.model.gang(gang);
+        self.books.usage.book(self.model, gang.queue, request, count);
         if !gang.preemptible {
-            self.books.usage.book_fixed(model, gang.queue, request, entry.count);
+            self.books.usage.book_fixed(self.model, gang.queue, request, count);
         }
     }
 
     fn shift(&mut self, node: NodeId, amounts: &ResourceVec, times: i64) {
-        let row = self.row(node);
-        self.books.touch(node);
-        for (free, amount) in self.books.free[row].iter_mut().zip(amounts.as_slice()) {
-            *free = free.saturating_sub(amount.saturating_mul(times));
-        }
+        self.books.take(self.model, node, amounts, times);
     }
 
     #[cfg(debug_assertions)]
