@@ -33,7 +33,7 @@ pub(super) fn in_order(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Ve
     fitting
 }
 
-/// The first of [`in_order`], found faster where there are many domains; none if it is not found that way.
+/// The first of [`in_order`], found faster where there are many domains.
 pub(super) fn first(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Option<usize> {
     if asks.anchor.is_some() || ledger.model().topology.parts_into_domains(level) {
         return in_order(ledger, asks, level).first().copied();
@@ -51,12 +51,20 @@ pub(super) fn first(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Optio
                 *room = if *sum >= count { *room } else { u32::MAX };
             }
         }
-        let least = rooms.iter().copied().fold(u32::MAX, u32::min);
-        if least < best.map_or(u32::MAX, |(least, _)| least) {
-            best = rooms.iter().position(|room| *room == least).map(|at| (least, start + at));
+        loop {
+            let least = rooms.iter().copied().fold(u32::MAX, u32::min);
+            if least >= best.map_or(u32::MAX, |(least, _)| least) {
+                break;
+            }
+            let Some(at) = rooms.iter().position(|room| *room == least) else { break };
+            if asks.may_fit(ledger, level, start + at) {
+                best = Some((least, start + at));
+            } else {
+                rooms[at] = u32::MAX;
+            }
         }
     }
-    best.map(|(_, domain)| domain).filter(|domain| asks.may_fit(ledger, level, *domain))
+    best.map(|(_, domain)| domain)
 }
 
 /// The least number of domains of the next level that hold the scarcest role.

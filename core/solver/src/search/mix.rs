@@ -175,6 +175,11 @@ impl<'a> Mix<'a> {
         i64::from(asked.count) + i64::try_from(running).unwrap_or(0) - self.totals[asked.role.index()]
     }
 
+    /// Whether all pairs of replicas talk alike.
+    pub(super) fn talks_alike(&self) -> bool {
+        self.weights.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
     pub(super) fn weight(&self, role: RoleId, other: RoleId) -> i64 {
         self.weights[role.index() * self.roles + other.index()]
     }

@@ -13,8 +13,8 @@ use crate::state::Ledger;
 
 /// Nodes that roles are mixed on, beside those that a role alone takes.
 const MOST_NODES: usize = 256;
-/// On so few nodes several starts are improved.
-const FEW_NODES: usize = 32;
+/// On so few nodes several starts are improved, on all nodes of the domain.
+const FEW_NODES: usize = 8;
 const MOST_IMPROVED: usize = 4;
 
 /// A placement in a domain in which every role finds enough room alone, if one of the starts finds one. For a single
@@ -45,12 +45,15 @@ pub(super) fn pack(
         start.fill(&mut mix, asks, &shares);
         if (0..asks.roles.len()).all(|ask| mix.missing(ask) == 0) {
             starts.push((mix.cost(), mix.save()));
+            // On more nodes the other starts have not been seen to end better.
+            if mix.nodes().len() > FEW_NODES {
+                break;
+            }
         }
     }
     starts.sort();
     starts.dedup();
-    let most = if mix.nodes().len() <= FEW_NODES { MOST_IMPROVED } else { 1 };
-    let improved = starts.into_iter().take(most).map(|(_, counts)| {
+    let improved = starts.into_iter().take(MOST_IMPROVED).map(|(_, counts)| {
         mix.restore(&counts);
         improve(&mut mix, asks);
         (mix.cost(), mix.spots())

@@ -94,15 +94,13 @@ fn on_one_node(ledger: &Ledger<'_>, asks: &Asks<'_>, decisive: Level, budget: &m
 }
 
 fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut Budget<'_>) -> Answer {
-    let first = domains::first(ledger, asks, level);
-    if let Some(first) = first {
-        budget.count_trial();
-        if let Some(spots) = pack::pack(ledger, asks, level, first, budget) {
-            return Answer::Placed(Seat { spots, level });
-        }
+    let Some(first) = domains::first(ledger, asks, level) else { return Answer::Refused { proven: true } };
+    budget.count_trial();
+    if let Some(spots) = pack::pack(ledger, asks, level, first, budget) {
+        return Answer::Placed(Seat { spots, level });
     }
     let candidates = domains::in_order(ledger, asks, level);
-    for domain in candidates.iter().take(FAST_TRIES).filter(|domain| Some(**domain) != first) {
+    for domain in candidates.iter().take(FAST_TRIES).filter(|domain| **domain != first) {
         budget.count_trial();
         if let Some(spots) = pack::pack(ledger, asks, level, *domain, budget) {
             return Answer::Placed(Seat { spots, level });

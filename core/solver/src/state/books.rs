@@ -74,7 +74,9 @@ impl Books {
         let (free, most) = (&self.free, self.most);
         let sum = |domain: &Domain| {
             let mut sums = vec![0; resources];
-            for row in free[domain.nodes.start * resources..domain.nodes.end * resources].chunks_exact(resources) {
+            for row in
+                free[domain.nodes.start * resources..domain.nodes.end * resources].chunks_exact(resources)
+            {
                 sums.iter_mut().zip(row).for_each(|(sum, free)| *sum += counted(*free, most));
             }
             sums
