@@ -298,6 +298,7 @@ class Running:
         role: Its role in the gang; given exactly when ``gang`` is.
         index: Its index in the role; given exactly when ``gang`` is.
         requests: What it takes; only without ``gang`` (otherwise the role says it). One of ``pods`` is added.
+        pod: The containers, in place of ``requests``; only without ``gang``.
         queue: The queue that it counts in; only without ``gang``.
         reserved: It does not run yet: the place is kept for it by a reservation.
         preemptible: Whether it may be evicted for others; None: as its gang says, and yes for any other pod.
@@ -314,6 +315,7 @@ class Running:
     role: str | None = None
     index: int | None = None
     requests: Mapping[str, str] = field(default_factory=dict)
+    pod: Pod | None = None
     queue: str | None = None
     reserved: bool = False
     preemptible: bool | None = None

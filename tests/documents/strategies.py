@@ -35,15 +35,15 @@ closeness = st.none() | st.builds(
     spread=tuples(st.builds(gp.Spread, level=names, most=st.integers(1, 100))),
 )
 effects = st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"])
+pods = st.builds(
+    gp.Pod, containers=tuples(containers), init_containers=tuples(containers), overhead=resources
+)
 roles = st.builds(
     gp.Role,
     name=names,
     replicas=st.integers(1, 1000),
     requests=resources,
-    pod=st.none()
-    | st.builds(
-        gp.Pod, containers=tuples(containers), init_containers=tuples(containers), overhead=resources
-    ),
+    pod=st.none() | pods,
     node_selector=labels,
     node_affinity=tuples(st.builds(gp.NodeSelectorTerm, expressions=tuples(expressions))),
     tolerations=tuples(
@@ -131,6 +131,7 @@ running = st.builds(
     role=st.none() | names,
     index=st.none() | st.integers(0, 100),
     requests=resources,
+    pod=st.none() | pods,
     queue=st.none() | names,
     reserved=st.booleans(),
     preemptible=st.none() | st.booleans(),

@@ -43,7 +43,7 @@ pub(crate) enum Because {
     KeptFor(GangId),
 }
 
-/// Gives every waiting gang its turn. What is placed stays booked, what is kept for earmarks does not.
+/// Gives every waiting gang its turns: one for its minimum, then one for each step of its growth. What is placed stays booked, what is kept for earmarks does not.
 pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &mut Budget<'_>) -> Decision {
     let mut turns = Turns::new(ledger, options);
     if options.nonpreemptible_within_deserved {
@@ -58,8 +58,9 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
                 round.note_ending(gang, &spots);
                 round.decision.placed.entry(gang).or_default().extend(spots);
             }
-            Err(refusal) => {
-                round.decision.refused.push(Refused { demand: turn.demand, ..refusal });
+            Err(_) if turns.passes_over(round.ledger, &turn) => {}
+            Err((proven, because)) => {
+                round.decision.refused.push(Refused { demand: turn.demand, proven, because });
                 if options.bypass == Bypass::None {
                     for behind in turns.close_line(round.ledger, gang) {
                         round.refuse_behind(behind, gang);
@@ -86,15 +87,14 @@ struct Round<'r, 'm, 'b> {
 }
 
 impl Round<'_, '_, '_> {
-    /// Places what a turn asks for, all or nothing.
-    fn ask(&mut self, turn: &Turn) -> Result<Vec<Spot>, Refused> {
+    /// Places what a turn asks for, all or nothing; else whether that is proven impossible, and why.
+    fn ask(&mut self, turn: &Turn) -> Result<Vec<Spot>, (bool, Because)> {
         let demand = &turn.demand;
-        let refused = |proven, because| Refused { demand: demand.clone(), proven, because };
         if self.budget.poll().is_some() {
-            return Err(refused(false, Because::Stopped));
+            return Err((false, Because::Stopped));
         }
         if !quota::admits(self.ledger, demand) {
-            return Err(refused(true, Because::Itself));
+            return Err((true, Because::Itself));
         }
         let gang = demand.gang;
         let model = self.ledger.model();
@@ -115,13 +115,15 @@ impl Round<'_, '_, '_> {
         }
         match answer {
             Answer::Placed(seat) => Ok(seat.spots),
-            Answer::Stopped => Err(refused(false, Because::Stopped)),
+            Answer::Stopped => Err((false, Because::Stopped)),
             Answer::Refused { proven } => {
                 let because = self.keeper(demand, &closed).map_or(Because::Itself, Because::KeptFor);
-                if because == Because::Itself && self.options.bypass == Bypass::Earmark {
+                let grows =
+                    self.decision.placed.contains_key(&gang) || Demand::minimum(model, gang).is_none();
+                if because == Because::Itself && self.options.bypass == Bypass::Earmark && !grows {
                     self.earmark(demand);
                 }
-                Err(refused(proven, because))
+                Err((proven, because))
             }
         }
     }

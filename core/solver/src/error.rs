@@ -66,8 +66,6 @@ pub enum ProblemCode {
     MalformedJson,
     /// A format version that this build cannot read.
     UnsupportedVersion,
-    /// A part of the format that this build cannot decide yet.
-    Unsupported,
 }
 
 /// Compares texts with the numbers in them as numbers, so that `[2]` comes before `[10]`.

@@ -7,8 +7,9 @@ use crate::decide::decide;
 use crate::document::{self, Placements, Plan, Snapshot, SolveOptions, Stats, StoppedBy, Version};
 use crate::error::Error;
 use crate::explain::explain;
-use crate::model::{GangId, Model, NodeId};
+use crate::model::{GangId, Model, NodeId, RoleId};
 use crate::objective::locality::{Spot, traffic};
+use crate::objective::ranks::in_rank;
 use crate::search::{Budget, Stop};
 use crate::state::Ledger;
 
@@ -93,16 +94,19 @@ fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan
     Ok(plan)
 }
 
-/// Writes a placed gang into the plan: for each role one node a replica, in canonical order.
+/// Writes a placed gang into the plan: for each role one node a replica, in canonical order or by rank.
 fn enter(model: &Model, id: GangId, spots: &[Spot], plan: &mut Plan) {
     let gang = model.gang(id);
-    let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut seats: BTreeMap<RoleId, Vec<NodeId>> = BTreeMap::new();
     for spot in spots {
-        let nodes = roles.entry(model.role(id, spot.role).name.clone()).or_default();
-        for _ in 0..spot.count {
-            nodes.push(model.nodes[spot.node.index()].name.clone());
-        }
+        seats.entry(spot.role).or_default().extend((0..spot.count).map(|_| spot.node));
     }
+    let named = |(role, nodes): (RoleId, Vec<NodeId>)| {
+        let nodes =
+            in_rank(model, id, role, nodes).into_iter().map(|node| model.nodes[node.index()].name.clone());
+        (model.role(id, role).name.clone(), nodes.collect())
+    };
+    let roles: BTreeMap<String, Vec<String>> = seats.into_iter().map(named).collect();
     let running = gang.roles().flat_map(|(role, facts)| {
         facts.running.iter().map(move |replica| Spot { node: replica.node, role, count: 1 })
     });

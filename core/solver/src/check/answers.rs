@@ -29,13 +29,16 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
     }
 }
 
-/// Exactly the replicas that must start, role by role.
+/// No more replicas than wait, role by role, and at least one in all.
 fn complete(cluster: &Cluster<'_>, gang: &Gang, plan: &Plan, path: &Path<'_>, found: &mut Violations) {
+    if plan.placements[&gang.name].values().all(Vec::is_empty) {
+        found.add(Rule::GangIncomplete, path, "no replica is placed");
+    }
     for role in &gang.roles {
         let wanted = cluster.missing(gang, role);
         let placed = plan.placements[&gang.name].get(&role.name).map_or(0, Vec::len);
-        if placed != wanted {
-            let message = format!("{wanted} replicas must start, {placed} are placed");
+        if placed > wanted {
+            let message = format!("{wanted} replicas wait, {placed} are placed");
             found.add(Rule::GangIncomplete, &path.field(&role.name), message);
         }
     }

@@ -12,6 +12,8 @@ pub(super) struct Cluster<'a> {
     pub(super) queues: BTreeMap<&'a str, &'a Queue>,
     /// Replicas that hold a place, by gang and role.
     members: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Running>>>,
+    /// How many replicas are leaving, by gang and role.
+    leaving: BTreeMap<&'a str, BTreeMap<&'a str, usize>>,
 }
 
 /// One replica that a plan places, where all names are known.
@@ -25,8 +27,11 @@ pub(super) struct Placed<'a> {
 impl<'a> Cluster<'a> {
     pub(super) fn of(snapshot: &'a Snapshot) -> Self {
         let mut members: BTreeMap<&str, BTreeMap<&str, Vec<&Running>>> = BTreeMap::new();
+        let mut leaving: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
         for running in &snapshot.running {
-            if let (Some(gang), Some(role)) = (&running.gang, &running.role) {
+            if let (Some(gang), Some(role), true) = (&running.gang, &running.role, running.terminating) {
+                *leaving.entry(gang).or_default().entry(role).or_default() += 1;
+            } else if let (Some(gang), Some(role)) = (&running.gang, &running.role) {
                 members.entry(gang).or_default().entry(role).or_default().push(running);
             }
         }
@@ -36,6 +41,7 @@ impl<'a> Cluster<'a> {
             gangs: snapshot.gangs.iter().map(|gang| (gang.name.as_str(), gang)).collect(),
             queues: snapshot.queues.iter().map(|queue| (queue.name.as_str(), queue)).collect(),
             members,
+            leaving,
         }
     }
 
@@ -47,7 +53,9 @@ impl<'a> Cluster<'a> {
 
     /// How many replicas of a role must still start.
     pub(super) fn missing(&self, gang: &Gang, role: &Role) -> usize {
-        usize::try_from(role.replicas).unwrap_or(usize::MAX).saturating_sub(self.running(gang, role).len())
+        let leaving = self.leaving.get(gang.name.as_str()).and_then(|roles| roles.get(role.name.as_str()));
+        let gone = self.running(gang, role).len() + leaving.copied().unwrap_or(0);
+        usize::try_from(role.replicas).unwrap_or(usize::MAX).saturating_sub(gone)
     }
 
     pub(super) fn waits(&self, gang: &Gang) -> bool {

@@ -5,9 +5,12 @@
 mod answers;
 mod certificates;
 mod cluster;
+mod company;
+mod minimums;
 mod nodes;
 mod room;
 mod topology;
+mod zones;
 
 use serde::Serialize;
 
@@ -38,6 +41,9 @@ pub fn check(snapshot: &Snapshot, plan: &Plan) -> Result<Vec<Violation>, Error> 
     nodes::judge(&cluster, plan, &mut found);
     room::judge(&cluster, plan, &mut found);
     topology::judge(&cluster, plan, &mut found);
+    minimums::judge(&cluster, plan, &mut found);
+    company::judge(&cluster, plan, &mut found);
+    zones::judge(&cluster, plan, &mut found);
     certificates::judge(&cluster, plan, &mut found);
     let mut violations = found.list;
     violations.sort_by(|a, b| natural_order(&a.path, &b.path).then_with(|| a.rule.cmp(b.rule)));

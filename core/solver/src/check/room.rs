@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Violations, cluster::Cluster};
 use crate::document::{
-    Container, Gang, Path, Plan, Queue, Role, Rounding, Rule, format_quantity, parse_quantity,
+    Container, Gang, Path, Plan, Pod, Queue, Role, Rounding, Rule, Running, format_quantity, parse_quantity,
 };
 
 /// Amounts in base units by resource name.
@@ -14,6 +14,38 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
     capacity(cluster, plan, found);
     queues(cluster, plan, found);
     guarantees(cluster, plan, found);
+    namespaces(cluster, plan, found);
+}
+
+/// No quota of a namespace with a new replica is passed with what that replica takes.
+fn namespaces(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
+    for quota in &cluster.snapshot.quotas {
+        let mut used = read(&quota.used, Rounding::Up);
+        let mut fresh = Amounts::new();
+        for gang in cluster.snapshot.gangs.iter().filter(|gang| gang.namespace == quota.namespace) {
+            for role in &gang.roles {
+                for _ in cluster.running(gang, role) {
+                    add(&mut used, &replica(role));
+                }
+            }
+        }
+        for placed in cluster.placed(plan).iter().filter(|placed| placed.gang.namespace == quota.namespace) {
+            add(&mut used, &replica(placed.role));
+            add(&mut fresh, &replica(placed.role));
+        }
+        for (resource, hard) in read(&quota.hard, Rounding::Down) {
+            let amount = used.get(&resource).copied().unwrap_or(0);
+            if amount > hard && fresh.get(&resource).is_some_and(|fresh| *fresh > 0) {
+                let message = format!(
+                    "namespace {} has a quota of {} {resource}, {} would be used",
+                    quota.namespace,
+                    text(&resource, hard),
+                    text(&resource, amount)
+                );
+                found.add(Rule::NamespaceQuotaExceeded, &Path::Root.field("placements"), message);
+            }
+        }
+    }
 }
 
 /// No node with a new replica holds more than it offers, of anything.
@@ -170,23 +202,32 @@ fn unused(cluster: &Cluster<'_>, queue: &Queue, resource: &str, used: &BTreeMap<
 
 /// Node, queue and amounts of everything that holds a place already.
 fn holders<'a>(cluster: &Cluster<'a>) -> Vec<(&'a str, Option<&'a str>, Amounts)> {
-    let each = cluster.snapshot.running.iter().map(|running| {
+    let each = cluster.snapshot.running.iter().filter(|running| !running.terminating).map(|running| {
         let gang = running.gang.as_deref().and_then(|name| cluster.gangs.get(name));
         let role = gang.and_then(|gang| {
             gang.roles.iter().find(|role| Some(role.name.as_str()) == running.role.as_deref())
         });
         let (queue, amounts) = match (gang, role) {
             (Some(gang), Some(role)) => (gang.queue.as_deref(), replica(role)),
-            _ => (running.queue.as_deref(), with_pod(read(&running.requests, Rounding::Up))),
+            _ => (running.queue.as_deref(), lone(running)),
         };
         (running.node.as_str(), queue, amounts)
     });
     each.collect()
 }
 
-/// What a replica takes: at each moment of its start and of its run the sum of what runs then, and the most of it.
+/// What a replica takes.
 pub(super) fn replica(role: &Role) -> Amounts {
-    let Some(pod) = &role.pod else { return with_pod(read(&role.requests, Rounding::Up)) };
+    role.pod.as_ref().map_or_else(|| with_pod(read(&role.requests, Rounding::Up)), moments)
+}
+
+/// What a pod of no gang takes.
+pub(super) fn lone(running: &Running) -> Amounts {
+    running.pod.as_ref().map_or_else(|| with_pod(read(&running.requests, Rounding::Up)), moments)
+}
+
+/// At each moment of its start and of its run the sum of what runs then, and the most of it.
+fn moments(pod: &Pod) -> Amounts {
     let mut beside = Amounts::new();
     let mut most = Amounts::new();
     for container in &pod.init_containers {
@@ -218,7 +259,7 @@ fn with_pod(mut amounts: Amounts) -> Amounts {
     amounts
 }
 
-fn read(quantities: &BTreeMap<String, String>, rounding: Rounding) -> Amounts {
+pub(super) fn read(quantities: &BTreeMap<String, String>, rounding: Rounding) -> Amounts {
     let amount = |(name, text): (&String, &String)| {
         (name.clone(), i128::from(parse_quantity(name, text, rounding).unwrap_or(0)))
     };

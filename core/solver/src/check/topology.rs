@@ -1,12 +1,12 @@
-//! Gangs lie in one domain of the level that they require, and their traffic is counted right.
+//! Gangs, groups and roles lie as their closeness asks, and traffic is counted right.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Violations, cluster::Cluster};
-use crate::document::{Gang, Node, Path, Plan, Rule};
+use super::{Violations, cluster::Cluster, minimums::members};
+use crate::document::{Closeness, Gang, Node, Path, Plan, Rule, Spread};
 
 /// Replicas by node and role.
-type Spread<'a> = BTreeMap<(&'a str, &'a str), i128>;
+type Seats<'a> = BTreeMap<(&'a str, &'a str), i128>;
 
 pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
     let placements = Path::Root.field("placements");
@@ -14,7 +14,7 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
     for name in plan.placements.keys() {
         let Some(gang) = cluster.gangs.get(name.as_str()) else { continue };
         let spread = spread(cluster, gang, plan);
-        split(cluster, gang, &spread, &placements.field(name), found);
+        asked(cluster, gang, &spread, &placements.field(name), found);
         let cost = cost(cluster, gang, &spread);
         let stated = plan.traffic.get(name);
         if stated.map(|stated| i128::from(*stated)) != Some(cost) {
@@ -34,8 +34,8 @@ pub(super) fn is_inside(cluster: &Cluster<'_>, node: &Node) -> bool {
 }
 
 /// Where all replicas of a gang are, placed or running.
-fn spread<'a>(cluster: &Cluster<'a>, gang: &'a Gang, plan: &Plan) -> Spread<'a> {
-    let mut spread = Spread::new();
+fn spread<'a>(cluster: &Cluster<'a>, gang: &'a Gang, plan: &Plan) -> Seats<'a> {
+    let mut spread = Seats::new();
     for role in &gang.roles {
         let placed = plan.placements[&gang.name].get(&role.name).into_iter().flatten();
         let placed = placed.filter_map(|name| cluster.nodes.get(name.as_str()));
@@ -48,14 +48,68 @@ fn spread<'a>(cluster: &Cluster<'a>, gang: &'a Gang, plan: &Plan) -> Spread<'a> 
     spread
 }
 
-fn split(cluster: &Cluster<'_>, gang: &Gang, spread: &Spread<'_>, path: &Path<'_>, found: &mut Violations) {
-    let Some(required) = gang.topology.as_ref().and_then(|asked| asked.required.as_ref()) else { return };
-    let depth = cluster.snapshot.topology.iter().position(|key| key == required);
-    let places: BTreeSet<Vec<&str>> =
-        spread.keys().map(|(node, _)| place(cluster, cluster.nodes[node], depth)).collect();
-    if places.len() > 1 {
-        let message = format!("all replicas must lie in one {required}, they lie in {}", places.len());
-        found.add(Rule::TopologySplit, path, message);
+/// All that is asked of the gang, of its groups and of its roles.
+fn asked(cluster: &Cluster<'_>, gang: &Gang, spread: &Seats<'_>, path: &Path<'_>, found: &mut Violations) {
+    let mut judge = |asked: Option<&Closeness>, of: &str, roles: &[&str]| {
+        if let Some(asked) = asked {
+            close(asked, of, |level| per_domain(cluster, spread, roles, level), path, found);
+        }
+    };
+    let all: Vec<&str> = gang.roles.iter().map(|role| role.name.as_str()).collect();
+    judge(gang.topology.as_ref(), "", &all);
+    for group in &gang.groups {
+        judge(group.topology.as_ref(), &format!(" of group {}", group.name), &members(gang, group));
+    }
+    for role in &gang.roles {
+        judge(role.topology.as_ref(), &format!(" of role {}", role.name), &[role.name.as_str()]);
+    }
+}
+
+/// How many replicas of some roles lie in each domain of a level.
+fn per_domain<'a>(
+    cluster: &Cluster<'a>,
+    spread: &Seats<'a>,
+    roles: &[&str],
+    level: &str,
+) -> BTreeMap<Vec<&'a str>, i128> {
+    let depth = cluster.snapshot.topology.iter().position(|key| key == level);
+    let mut counts: BTreeMap<Vec<&str>, i128> = BTreeMap::new();
+    for ((node, _), count) in spread.iter().filter(|((_, role), _)| roles.contains(role)) {
+        *counts.entry(place(cluster, cluster.nodes[node], depth)).or_default() += count;
+    }
+    counts
+}
+
+/// The replicas of some roles, counted by domain, lie as a closeness asks.
+fn close<'a>(
+    asked: &Closeness,
+    of: &str,
+    counts: impl Fn(&str) -> BTreeMap<Vec<&'a str>, i128>,
+    path: &Path<'_>,
+    found: &mut Violations,
+) {
+    if let Some(required) = &asked.required {
+        let places = counts(required).len();
+        if places > 1 {
+            let message = format!("all replicas{of} must lie in one {required}, they lie in {places}");
+            found.add(Rule::TopologySplit, path, message);
+        }
+    }
+    for slice in &asked.slices {
+        let size = i128::from(slice.size);
+        if let Some(count) = counts(&slice.level).values().find(|count| **count % size != 0) {
+            let message = format!(
+                "the replicas{of} in each {} must be a multiple of {size}, one has {count}",
+                slice.level
+            );
+            found.add(Rule::SlicesBroken, path, message);
+        }
+    }
+    for Spread { level, most } in &asked.spread {
+        if let Some(count) = counts(level).values().find(|count| **count > i128::from(*most)) {
+            let message = format!("at most {most} replicas{of} may lie in one {level}, one has {count}");
+            found.add(Rule::SpreadExceeded, path, message);
+        }
     }
 }
 
@@ -72,7 +126,7 @@ fn place<'a>(cluster: &Cluster<'a>, node: &'a Node, depth: Option<usize>) -> Vec
 }
 
 /// Weight for each pair of replicas that talk and each level that parts them; at most the largest 64-bit number.
-fn cost(cluster: &Cluster<'_>, gang: &Gang, spread: &Spread<'_>) -> i128 {
+fn cost(cluster: &Cluster<'_>, gang: &Gang, spread: &Seats<'_>) -> i128 {
     let depths = (0..cluster.snapshot.topology.len()).map(Some).chain([None]);
     let mut cost = 0;
     for depth in depths {

@@ -1,6 +1,6 @@
-//! All or nothing: what of a gang must be placed together.
+//! All or nothing: what of a gang must be placed together, and what it may grow by.
 
-use crate::model::{GangId, Level, Model, NodeId, ResourceId, RoleId};
+use crate::model::{GangFacts, GangId, Level, Model, NodeId, ResourceId, RoleId};
 
 /// The replicas that are placed together or not at all, and what they ask for.
 #[derive(Debug, Clone)]
@@ -12,10 +12,19 @@ pub(crate) struct Demand {
     pub(crate) running: Vec<Vec<NodeId>>,
     /// All replicas, running ones too, must lie in one domain of this level.
     pub(crate) required: Option<Level>,
+    /// Other counts will do as well; none: exactly `counts`.
+    pub(crate) choice: Option<Choice>,
+}
+
+/// A choice of counts: any between these that is legal for the gang, the fewest replicas first.
+#[derive(Debug, Clone)]
+pub(crate) struct Choice {
+    pub(crate) least: Vec<i64>,
+    pub(crate) most: Vec<i64>,
 }
 
 impl Demand {
-    /// What of a gang must still start.
+    /// All of a gang that does not run yet.
     pub(crate) fn of(model: &Model, gang: GangId) -> Self {
         let facts = model.gang(gang);
         Self {
@@ -27,17 +36,96 @@ impl Demand {
                 .map(|role| role.running.iter().map(|replica| replica.node).collect())
                 .collect(),
             required: facts.required,
+            choice: None,
         }
     }
 
     /// All of a gang, as if none of it ran.
     pub(crate) fn afresh(model: &Model, gang: GangId) -> Self {
         let roles = &model.gang(gang).roles;
-        Self {
-            counts: roles.iter().map(|role| role.replicas).collect(),
-            running: vec![Vec::new(); roles.len()],
-            ..Self::of(model, gang)
+        let nowhere = Self { running: vec![Vec::new(); roles.len()], ..Self::of(model, gang) };
+        let replicas = roles.iter().map(|role| role.replicas).collect();
+        nowhere.least_with(model, replicas)
+    }
+
+    /// What a gang needs to have its minimum; none if it has that already.
+    pub(crate) fn minimum(model: &Model, gang: GangId) -> Option<Self> {
+        let all = Self::of(model, gang);
+        if !model.gang(gang).is_elastic() {
+            return model.gang(gang).waits().then_some(all);
         }
+        let most = all.counts.clone();
+        let demand = all.least_with(model, most);
+        demand.counts.iter().any(|count| *count > 0).then_some(demand)
+    }
+
+    /// The fewest of at most `most` further replicas that make the gang legal.
+    fn least_with(self, model: &Model, most: Vec<i64>) -> Self {
+        let facts = model.gang(self.gang);
+        let have = self.have();
+        let floor: Vec<i64> = facts.roles.iter().zip(&have).map(|(role, have)| role.min.max(*have)).collect();
+        let totals = fewest(facts, &have, &most);
+        let counts: Vec<i64> = totals.iter().zip(&have).map(|(total, have)| total - have).collect();
+        // More than one role can grow beyond its own minimum, or slices ask for more than the fewest.
+        let slack = (0..most.len()).filter(|role| have[*role] + most[*role] > floor[*role]).count();
+        let is_open = totals != floor && slack > 1;
+        let choice = (slack > 0 && (is_open || has_slices(facts))).then(|| Choice {
+            least: floor.iter().zip(&have).map(|(floor, have)| floor - have).collect(),
+            most,
+        });
+        Self { counts, choice, ..self }
+    }
+
+    /// The ways in which a gang that has its minimum may grow by one step, roles of higher priority first, then by
+    /// name; `placed` are replicas that hold a place since the model was built.
+    pub(crate) fn growths(model: &Model, gang: GangId, placed: &[(RoleId, NodeId)]) -> Vec<Self> {
+        let facts = model.gang(gang);
+        let mut now = Self::of(model, gang);
+        for (role, node) in placed {
+            now.running[role.index()].push(*node);
+            now.counts[role.index()] -= 1;
+        }
+        let mut order: Vec<RoleId> = now.roles().collect();
+        order.sort_by_key(|role| (std::cmp::Reverse(facts.roles[role.index()].priority), *role));
+        order.into_iter().map(|role| now.step(facts, role)).collect()
+    }
+
+    /// The smallest growth that has one more of a role.
+    fn step(&self, facts: &GangFacts, role: RoleId) -> Self {
+        let mut most = vec![0; self.counts.len()];
+        most[role.index()] = 1;
+        let have = self.have();
+        let mut raise = |roles: &[RoleId], by: i64| {
+            for other in roles {
+                most[other.index()] = most[other.index()].max(by);
+            }
+        };
+        let all: Vec<RoleId> = (0..self.counts.len()).map(RoleId::new).collect();
+        for (roles, closeness) in facts.asked(&all).filter(|(roles, _)| roles.contains(&role)) {
+            for layer in &closeness.slices {
+                raise(roles, layer.count);
+            }
+        }
+        for group in facts.groups.iter().filter(|group| group.roles.contains(&role)) {
+            let held: i64 = group.roles.iter().map(|role| have[role.index()]).sum();
+            if held < group.min {
+                raise(&group.roles, group.min - held);
+            }
+        }
+        for (most, left) in most.iter_mut().zip(&self.counts) {
+            *most = (*most).min(*left);
+        }
+        let mut counts = vec![0; self.counts.len()];
+        counts[role.index()] = 1;
+        let choice =
+            (most.iter().sum::<i64>() > 1).then(|| Choice { least: counts.clone(), most: most.clone() });
+        Self { counts, choice, ..self.clone() }
+    }
+
+    /// Replicas that run, by role.
+    pub(crate) fn have(&self) -> Vec<i64> {
+        let count = |nodes: &Vec<NodeId>| i64::try_from(nodes.len()).expect("fewer replicas than 2^63");
+        self.running.iter().map(count).collect()
     }
 
     /// The roles with replicas to place.
@@ -61,4 +149,72 @@ impl Demand {
     pub(crate) fn resources<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = ResourceId> + 'a {
         model.resource_ids().filter(|resource| self.needs(model, *resource) > 0)
     }
+}
+
+fn has_slices(facts: &GangFacts) -> bool {
+    facts.asked(&[]).any(|(_, closeness)| !closeness.slices.is_empty())
+}
+
+/// Whether a gang may have `totals` replicas of its roles: none, or all its minimums.
+pub(crate) fn is_legal(facts: &GangFacts, totals: &[i64]) -> bool {
+    let sum: i64 = totals.iter().sum();
+    sum == 0
+        || (facts.min_member.is_none_or(|min| sum >= min)
+            && facts.roles.iter().zip(totals).all(|(role, total)| *total >= role.min)
+            && has_groups(facts, totals))
+}
+
+/// Whether the groups have their minimums.
+pub(crate) fn has_groups(facts: &GangFacts, totals: &[i64]) -> bool {
+    let mut met = vec![0; facts.min_groups.len()];
+    for group in &facts.groups {
+        let held: i64 = group.roles.iter().map(|role| totals[role.index()]).sum();
+        if held < group.min && (held > 0 || facts.min_groups.is_empty()) {
+            return false;
+        }
+        if let Some(set) = group.set.filter(|_| held > 0) {
+            met[set] += 1;
+        }
+    }
+    met.iter().zip(&facts.min_groups).all(|(met, min)| met >= min)
+}
+
+/// Totals that are legal with few replicas beyond `have`, roles of higher priority first.
+fn fewest(facts: &GangFacts, have: &[i64], most: &[i64]) -> Vec<i64> {
+    let mut totals: Vec<i64> = facts.roles.iter().zip(have).map(|(role, have)| role.min.max(*have)).collect();
+    let limit = |role: usize| have[role] + most[role];
+    let mut order: Vec<usize> = (0..totals.len()).collect();
+    order.sort_by_key(|role| (std::cmp::Reverse(facts.roles[*role].priority), *role));
+    let fill = |totals: &mut Vec<i64>, inside: &dyn Fn(usize) -> bool, mut lacking: i64| {
+        for role in order.iter().copied().filter(|role| inside(*role)) {
+            let more = lacking.min(limit(role) - totals[role]).max(0);
+            totals[role] += more;
+            lacking -= more;
+        }
+    };
+    let held = |totals: &[i64], group: &crate::model::GroupFacts| -> i64 {
+        group.roles.iter().map(|role| totals[role.index()]).sum()
+    };
+    let complete = |totals: &mut Vec<i64>| {
+        for group in facts.groups.iter().rev() {
+            let has = held(totals, group);
+            if has > 0 || facts.min_groups.is_empty() {
+                fill(totals, &|role| group.roles.contains(&RoleId::new(role)), group.min - has);
+            }
+        }
+    };
+    complete(&mut totals);
+    for (set, min) in facts.min_groups.iter().enumerate() {
+        let mut open: Vec<_> = facts.groups.iter().filter(|group| group.set == Some(set)).collect();
+        open.sort_by_key(|group| (held(&totals, group) == 0, group.min, &group.name));
+        for group in open.into_iter().take(usize::try_from(*min).unwrap_or(usize::MAX)) {
+            let has = held(&totals, group);
+            let inside = |role| group.roles.contains(&RoleId::new(role));
+            fill(&mut totals, &inside, group.min.max(1) - has);
+        }
+    }
+    let lacking = facts.min_member.unwrap_or(0) - totals.iter().sum::<i64>();
+    fill(&mut totals, &|_| true, lacking);
+    complete(&mut totals);
+    totals
 }

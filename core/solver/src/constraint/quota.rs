@@ -18,6 +18,17 @@ pub(crate) struct Excess {
     pub(crate) needs: i128,
 }
 
+/// A limit of a namespace that a gang would pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NamespaceExcess {
+    /// A position in the model's `quotas`.
+    pub(crate) quota: usize,
+    pub(crate) resource: ResourceId,
+    pub(crate) limit: i64,
+    pub(crate) usage: i128,
+    pub(crate) needs: i128,
+}
+
 /// The closed queue nearest to the gang, on the way up from its queue.
 pub(crate) fn closed(model: &Model, demand: &Demand) -> Option<QueueId> {
     model.path_up(model.gang(demand.gang).queue).find(|queue| !model.queues[queue.index()].open)
@@ -46,9 +57,30 @@ pub(crate) fn excesses(ledger: &Ledger<'_>, demand: &Demand) -> Vec<Excess> {
     found
 }
 
-/// Whether the queues admit the gang.
+/// The limit of the gang's namespace that it would pass, the first by resource.
+pub(crate) fn namespace_excess(ledger: &Ledger<'_>, demand: &Demand) -> Option<NamespaceExcess> {
+    let model = ledger.model();
+    let quota = model.gang(demand.gang).quota?;
+    let facts = &model.quotas[quota];
+    demand.resources(model).find_map(|resource| {
+        let limit = facts.hard[resource.index()]?;
+        let usage = i128::from(facts.used.get(resource)) + ledger.namespace_usage(quota, resource);
+        let needs = demand.needs(model, resource);
+        (usage + needs > i128::from(limit)).then_some(NamespaceExcess {
+            quota,
+            resource,
+            limit,
+            usage,
+            needs,
+        })
+    })
+}
+
+/// Whether the queues admit the gang. Where there is a choice of counts, limits are asked when one is chosen.
 pub(crate) fn admits(ledger: &Ledger<'_>, demand: &Demand) -> bool {
     closed(ledger.model(), demand).is_none()
-        && excesses(ledger, demand).is_empty()
-        && guarantee::promised(ledger, demand).is_none()
+        && (demand.choice.is_some()
+            || (excesses(ledger, demand).is_empty()
+                && namespace_excess(ledger, demand).is_none()
+                && guarantee::promised(ledger, demand).is_none()))
 }

@@ -15,6 +15,8 @@ pub enum Rule {
     QueueHeadWaits,
     /// The room is kept for a gang that comes first.
     RoomKept,
+    /// What the namespace may use together would be passed.
+    NamespaceQuotaExceeded,
     /// The node is not ready.
     NodeNotReady,
     /// The node is cordoned.
@@ -33,6 +35,18 @@ pub enum Rule {
     CapacityInsufficient,
     /// No single domain of the required level has enough, although the cluster has.
     TopologyTooSmall,
+    /// The replicas in a domain would be no multiple of the size of a slice.
+    SlicesBroken,
+    /// More replicas than a domain may hold.
+    SpreadExceeded,
+    /// Nobody is near that a replica must be near to.
+    CompanyMissing,
+    /// Somebody is near that a replica must be apart from.
+    CompanyUnwanted,
+    /// No single zone of a node has enough for a replica that needs one.
+    ZoneTooSmall,
+    /// The minimum of a group, or of a set of groups, is not met.
+    GroupIncomplete,
     /// The sums suffice, the pieces do not.
     PackingImpossible,
     /// The solve was stopped before it came to an answer.
@@ -51,13 +65,14 @@ pub enum Rule {
 
 impl Rule {
     /// All rules: first those that refuse, in the order in which they are asked, then those that judge plans only.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 29] = [
         Self::QueueClosed,
         Self::QueueLimitExceeded,
         Self::QueueDeservedExceeded,
         Self::GuaranteeKept,
         Self::QueueHeadWaits,
         Self::RoomKept,
+        Self::NamespaceQuotaExceeded,
         Self::NodeNotReady,
         Self::NodeCordoned,
         Self::NodeOutsideTopology,
@@ -67,6 +82,12 @@ impl Rule {
         Self::TopologySplit,
         Self::CapacityInsufficient,
         Self::TopologyTooSmall,
+        Self::SlicesBroken,
+        Self::SpreadExceeded,
+        Self::CompanyMissing,
+        Self::CompanyUnwanted,
+        Self::ZoneTooSmall,
+        Self::GroupIncomplete,
         Self::PackingImpossible,
         Self::Stopped,
         Self::PlanUnknownName,
@@ -94,6 +115,13 @@ impl Rule {
             Self::TopologySplit => "TOPOLOGY_SPLIT",
             Self::CapacityInsufficient => "CAPACITY_INSUFFICIENT",
             Self::TopologyTooSmall => "TOPOLOGY_TOO_SMALL",
+            Self::NamespaceQuotaExceeded => "NAMESPACE_QUOTA_EXCEEDED",
+            Self::SlicesBroken => "SLICES_BROKEN",
+            Self::SpreadExceeded => "SPREAD_EXCEEDED",
+            Self::CompanyMissing => "COMPANY_MISSING",
+            Self::CompanyUnwanted => "COMPANY_UNWANTED",
+            Self::ZoneTooSmall => "ZONE_TOO_SMALL",
+            Self::GroupIncomplete => "GROUP_INCOMPLETE",
             Self::PackingImpossible => "PACKING_IMPOSSIBLE",
             Self::Stopped => "STOPPED",
             Self::PlanUnknownName => "PLAN_UNKNOWN_NAME",

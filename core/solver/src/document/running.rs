@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Pod;
+
 /// A replica of a gang, or any other pod, that holds a place on a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +27,9 @@ pub struct Running {
     /// What it takes; only without `gang`. One of `pods` is added.
     #[serde(default)]
     pub requests: BTreeMap<String, String>,
+    /// The containers, in place of `requests`; only without `gang`.
+    #[serde(default)]
+    pub pod: Option<Pod>,
     /// The queue that it counts in; only without `gang`.
     #[serde(default)]
     pub queue: Option<String>,

@@ -25,7 +25,8 @@ pub(super) fn certificates(
         .iter()
         .filter(|domain| topology::holds_running(demand, domain))
         .collect();
-    if domains.len() > MOST_DOMAINS {
+    // Of an elastic gang not all replicas must start, and which ones do is a choice.
+    if domains.len() > MOST_DOMAINS || model.gang(demand.gang).is_elastic() {
         return Vec::new();
     }
     let field = Field::survey(ledger, demand);

@@ -92,6 +92,7 @@ fn rejection(model: &Model, demand: &Demand, reason: &Reason, position: i64) -> 
             Place::Nowhere => None,
             Place::Domain(domain) => Some(domain.name.clone()),
             Place::Queue(queue) => Some(model.queues[queue.index()].name.clone()),
+            Place::Namespace(quota) => Some(model.quotas[*quota].namespace.clone()),
         },
         proven: true,
         impossible: false,

@@ -3,7 +3,7 @@
 use super::levels::Fit;
 use super::written;
 use crate::constraint::guarantee::Conflict;
-use crate::constraint::quota::Excess;
+use crate::constraint::quota::{Excess, NamespaceExcess};
 use crate::constraint::{Demand, capacity, guarantee, node_affinity, quota, topology};
 use crate::decide::{Because, Refused};
 use crate::document::{Rule, Stage};
@@ -16,6 +16,8 @@ pub(super) enum Place {
     Nowhere,
     Domain(Domain),
     Queue(QueueId),
+    /// A position in the model's `quotas`.
+    Namespace(usize),
 }
 
 /// What binds a gang, with its numbers.
@@ -62,6 +64,7 @@ pub(super) fn of_turn(model: &Model, because: Because) -> Option<Reason> {
 pub(super) fn find(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
     let demand = &refused.demand;
     of_queue(ledger, demand)
+        .or_else(|| of_namespace(ledger, demand))
         .or_else(|| of_class(ledger.model(), demand))
         .or_else(|| of_split(ledger.model(), demand))
         .or_else(|| of_capacity(ledger, demand))
@@ -109,6 +112,21 @@ fn of_guarantee(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
     );
     let reason = Reason::plain(Stage::Fairness, Rule::GuaranteeKept, message);
     Some(numbers(reason, resource, needs, left, Place::Nowhere))
+}
+
+fn of_namespace(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
+    let model = ledger.model();
+    let NamespaceExcess { quota, resource, limit, usage, needs } = quota::namespace_excess(ledger, demand)?;
+    let left = (i128::from(limit) - usage).max(0);
+    let message = format!(
+        "needs {}; namespace {} has {} left of its quota of {}",
+        amount(model, resource, needs),
+        model.quotas[quota].namespace,
+        written(model, resource, left),
+        written(model, resource, i128::from(limit)),
+    );
+    let reason = Reason::plain(Stage::Quota, Rule::NamespaceQuotaExceeded, message);
+    Some(numbers(reason, resource, needs, left, Place::Namespace(quota)))
 }
 
 /// No node may take some role: the rule that keeps most nodes away.

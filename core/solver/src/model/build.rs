@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::asked::{self, Companies};
 use super::requests::{PODS, Units};
 use super::shapes::Shapes;
 use super::{
-    ClassId, Ending, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueFacts, QueueId, RoleFacts, RoleId,
-    RunningReplica, TalkingPair, Topology, matching, topology::Domain,
+    ClassId, Closeness, Company, Crowd, Ending, GangFacts, GangId, Model, NodeFacts, NodeId, PodFacts,
+    QueueFacts, QueueId, QuotaFacts, RoleFacts, RoleId, RunningReplica, TalkingPair, Topology, matching,
+    topology::Domain,
 };
-use crate::document::{Gang, Group, Node, Queue, Role, Rounding, Rule, Running, Snapshot};
+use crate::document::{
+    Gang, Group, NamespaceQuota, Node, Queue, Role, Rounding, Rule, Running, Snapshot, parse_quantity,
+};
 
 /// Room for replicas on a node that lists no `pods`: no limit in practice, and sums of it stay within 64 bits.
 pub(super) const UNLIMITED_PODS: i64 = 1 << 40;
@@ -25,26 +29,40 @@ impl Model {
         let mut queues: Vec<&Queue> = snapshot.queues.iter().collect();
         queues.sort_by(|a, b| a.name.cmp(&b.name));
         let queue_ids = queue_ids(&queues);
-        let mut running: Vec<&Running> = snapshot.running.iter().collect();
+        let mut running: Vec<&Running> =
+            snapshot.running.iter().filter(|holder| !holder.terminating).collect();
         running.sort_by(|a, b| a.name.cmp(&b.name));
         let mut classes = Classes { nodes: &nodes, known: BTreeMap::new(), verdicts: Vec::new() };
         let mut shapes = Shapes::default();
-        let mut gangs: Vec<&Gang> = snapshot.gangs.iter().collect();
-        gangs.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut sorted: Vec<&Gang> = snapshot.gangs.iter().collect();
+        sorted.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut companies = Companies::new(&nodes);
+        let mut leaving: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+        for holder in snapshot.running.iter().filter(|holder| holder.terminating) {
+            if let (Some(gang), Some(role)) = (&holder.gang, &holder.role) {
+                *leaving.entry((gang, role)).or_default() += 1;
+            }
+        }
         let mut replicas: BTreeMap<(&str, &str), Vec<RunningReplica>> = BTreeMap::new();
         for holder in &running {
             if let (Some(gang), Some(role), Some(index)) = (&holder.gang, &holder.role, holder.index) {
                 let node = node_ids[holder.node.as_str()];
-                let replica = RunningReplica { node, index, reserved: holder.reserved };
+                let zone = holder.zone.and_then(|zone| usize::try_from(zone).ok());
+                let replica = RunningReplica { node, index, reserved: holder.reserved, zone };
                 replicas.entry((gang, role)).or_default().push(replica);
             }
         }
-        let gangs = gangs.iter().map(|gang| {
+        let mut quotas: Vec<&NamespaceQuota> = snapshot.quotas.iter().collect();
+        quotas.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+        let gangs = sorted.iter().map(|gang| {
             let mut roles: Vec<&Role> = gang.roles.iter().collect();
             roles.sort_by(|a, b| a.name.cmp(&b.name));
-            let roles = roles.into_iter().map(|role| {
+            let is_elastic = gang.min_member.is_some() || !gang.min_groups.is_empty();
+            let groups = asked::groups(gang, &roles, &topology);
+            let roles = roles.into_iter().enumerate().map(|(index, role)| {
                 let (request, class, tied) = (units.replica(role), classes.of(role), is_tied(gang, role));
                 RoleFacts {
+                    own: [RoleId::new(index)],
                     name: role.name.clone(),
                     replicas: role.replicas,
                     shape: shapes.intern(&request, class, tied),
@@ -52,28 +70,45 @@ impl Model {
                     class,
                     inside_topology: tied,
                     running: replicas.remove(&(gang.name.as_str(), role.name.as_str())).unwrap_or_default(),
+                    leaving: leaving.remove(&(gang.name.as_str(), role.name.as_str())).unwrap_or_default(),
+                    min: role.min.unwrap_or(if is_elastic { 0 } else { role.replicas }),
+                    priority: role.priority,
+                    closeness: asked::closeness(role.topology.as_ref(), &topology),
+                    company: companies.of(role),
+                    ranks: role.ranks,
+                    single_zone: role.single_zone,
+                    scores: scores(role, &nodes),
                 }
             });
+            let roles: Vec<RoleFacts> = roles.collect();
             let queue = gang.queue.as_deref().map(|queue| queue_ids[queue]);
-            gang_facts(gang, snapshot.now, queue, roles.collect(), &topology)
+            let quota = quotas.iter().position(|quota| quota.namespace == gang.namespace);
+            GangFacts { groups, quota, ..gang_facts(gang, snapshot.now, queue, roles, &topology) }
         });
-        let gangs = gangs.collect();
+        let mut gangs: Vec<GangFacts> = gangs.collect();
+        let pods: Vec<&Running> = running.iter().filter(|holder| holder.gang.is_none()).copied().collect();
+        let (likenesses, crowds) = companies.finish(&sorted, &pods);
+        let shy = mark_structured(&mut gangs, &crowds);
         Self {
             gangs,
             shapes: shapes.list,
+            likenesses,
+            crowds,
+            shy,
+            quotas: quotas.iter().map(|quota| quota_facts(quota, &units, resources.len())).collect(),
             queues: queues
                 .iter()
                 .map(|queue| queue_facts(queue, &units, &queue_ids, resources.len()))
                 .collect(),
-            pods: running
+            pods: pods
                 .iter()
-                .filter(|holder| holder.gang.is_none())
                 .map(|holder| PodFacts {
                     name: holder.name.clone(),
                     node: node_ids[holder.node.as_str()],
-                    request: units.plain(&holder.requests),
+                    request: units.holder(holder),
                     queue: holder.queue.as_deref().map(|queue| queue_ids[queue]),
                     reserved: holder.reserved,
+                    zone: holder.zone.and_then(|zone| usize::try_from(zone).ok()),
                 })
                 .collect(),
             endings: endings(snapshot, &units, &node_ids),
@@ -121,15 +156,16 @@ fn resource_names(snapshot: &Snapshot) -> Vec<String> {
         note(&quota.used);
     }
     snapshot.running.iter().for_each(|holder| note(&holder.requests));
+    let pods = snapshot.gangs.iter().flat_map(|gang| &gang.roles).filter_map(|role| role.pod.as_ref());
+    for pod in pods.chain(snapshot.running.iter().filter_map(|holder| holder.pod.as_ref())) {
+        note(&pod.overhead);
+        for container in pod.containers.iter().chain(&pod.init_containers) {
+            note(&container.requests);
+            note(&container.limits);
+        }
+    }
     for role in snapshot.gangs.iter().flat_map(|gang| &gang.roles) {
         note(&role.requests);
-        if let Some(pod) = &role.pod {
-            note(&pod.overhead);
-            for container in pod.containers.iter().chain(&pod.init_containers) {
-                note(&container.requests);
-                note(&container.limits);
-            }
-        }
     }
     names.into_iter().collect()
 }
@@ -183,7 +219,14 @@ fn node_facts(node: &Node, units: &Units) -> NodeFacts {
     if !node.allocatable.contains_key(PODS) {
         allocatable.set(units.id(PODS), UNLIMITED_PODS);
     }
-    NodeFacts { name: node.name.clone(), allocatable, is_open: node.ready && !node.unschedulable }
+    let listed: BTreeSet<&String> = node.zones.iter().flat_map(BTreeMap::keys).collect();
+    NodeFacts {
+        name: node.name.clone(),
+        allocatable,
+        is_open: node.ready && !node.unschedulable,
+        zones: node.zones.iter().map(|zone| units.amounts(zone, Rounding::Down)).collect(),
+        zoned: listed.into_iter().map(|name| units.id(name)).collect(),
+    }
 }
 
 /// Names of queues in order → their ids.
@@ -243,9 +286,63 @@ fn gang_facts(
         age_s: if now == 0 { 0 } else { now.saturating_sub(gang.created).max(0) },
         bypassed: gang.bypassed,
         required,
+        closeness: asked::closeness(gang.topology.as_ref(), topology),
+        groups: Vec::new(),
+        min_groups: gang.min_groups.values().copied().collect(),
+        min_member: gang.min_member,
+        quota: None,
+        is_structured: false,
         roles,
         traffic,
     }
+}
+
+/// Notes which gangs have rules beyond fixed counts and a level of their own; gives the roles that keep others away.
+fn mark_structured(gangs: &mut [GangFacts], crowds: &[Crowd]) -> Vec<(GangId, RoleId)> {
+    let mut shy = Vec::new();
+    let mut feared: BTreeSet<GangId> = BTreeSet::new();
+    for (g, gang) in gangs.iter().enumerate() {
+        for (role, facts) in gang.roles() {
+            let anti: Vec<&Company> =
+                facts.company.iter().filter(|company| company.anti && company.required).collect();
+            if !anti.is_empty() {
+                shy.push((GangId::new(g), role));
+            }
+            feared.extend(anti.iter().flat_map(|company| crowds[company.whom].roles.iter().map(|one| one.0)));
+        }
+    }
+    for (g, gang) in gangs.iter_mut().enumerate() {
+        let plain = |asked: &Closeness| asked.slices.is_empty() && asked.spread.is_empty() && !asked.balanced;
+        let plain_role = |role: &RoleFacts| {
+            role.min == role.replicas
+                && role.closeness.as_ref().is_none_or(|asked| *asked == Closeness::default())
+                && role.company.is_empty()
+                && !role.single_zone
+                && role.scores.is_empty()
+        };
+        gang.is_structured = !gang.closeness.as_ref().is_none_or(plain)
+            || !gang.groups.is_empty()
+            || gang.min_member.is_some()
+            || !gang.roles.iter().all(plain_role)
+            || feared.contains(&GangId::new(g));
+    }
+    shy
+}
+
+fn scores(role: &Role, nodes: &[&Node]) -> Vec<i64> {
+    if role.preferred_node_affinity.is_empty() {
+        return Vec::new();
+    }
+    nodes.iter().map(|node| matching::score(role, node)).collect()
+}
+
+fn quota_facts(quota: &NamespaceQuota, units: &Units, resources: usize) -> QuotaFacts {
+    let mut hard = vec![None; resources];
+    for (name, text) in &quota.hard {
+        hard[units.id(name).index()] =
+            Some(parse_quantity(name, text, Rounding::Down).expect("validated: every quantity parses"));
+    }
+    QuotaFacts { namespace: quota.namespace.clone(), hard, used: units.amounts(&quota.used, Rounding::Up) }
 }
 
 /// Whether a role has a closeness: its own, its gang's, or that of a group that it is in.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::document::{
-    Expression, ExpressionOperator, Node, Role, Rule, Taint, TaintEffect, Toleration, TolerationEffect,
-    TolerationOperator,
+    Expression, ExpressionOperator, Node, PreferredTerm, Role, Rule, Taint, TaintEffect, Toleration,
+    TolerationEffect, TolerationOperator,
 };
 
 /// The first rule that keeps `node` away from `role`; the topology is judged elsewhere.
@@ -22,6 +22,14 @@ pub(super) fn exclusion(role: &Role, node: &Node) -> Option<Rule> {
     } else {
         None
     }
+}
+
+/// How much a role would rather use a node: the weights of the terms that hold.
+pub(super) fn score(role: &Role, node: &Node) -> i64 {
+    let holds_all = |term: &&PreferredTerm| {
+        !term.expressions.is_empty() && term.expressions.iter().all(|one| holds(one, &node.labels))
+    };
+    role.preferred_node_affinity.iter().filter(holds_all).map(|term| term.weight).sum()
 }
 
 fn has_affinity(role: &Role, labels: &BTreeMap<String, String>) -> bool {

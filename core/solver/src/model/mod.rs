@@ -3,6 +3,7 @@
 //! [`build`](Model::build) and [`of_columns`](Model::of_columns) are the only places that read names. Everything is
 //! sorted there, so that the order of the input decides nothing.
 
+mod asked;
 mod build;
 mod columns;
 mod ids;
@@ -12,6 +13,7 @@ mod resources;
 mod shapes;
 mod topology;
 
+pub(crate) use asked::{Closeness, Company, Crowd, GroupFacts, Likeness};
 pub(crate) use columns::Rows;
 pub(crate) use ids::{ClassId, GangId, NodeId, QueueId, ResourceId, RoleId, ShapeId};
 pub(crate) use requests::PODS;
@@ -19,7 +21,7 @@ pub(crate) use resources::ResourceVec;
 pub(crate) use shapes::Shape;
 pub(crate) use topology::{Domain, Level, Topology};
 
-use crate::document::Rule;
+use crate::document::{Ranks, Rule};
 
 /// What every search may read.
 #[derive(Debug)]
@@ -39,6 +41,24 @@ pub(crate) struct Model {
     pub(crate) classes: Vec<Vec<Option<Rule>>>,
     /// Requests with their classes, each once.
     pub(crate) shapes: Vec<Shape>,
+    /// What near means in terms on company.
+    pub(crate) likenesses: Vec<Likeness>,
+    /// Whom terms on company are about.
+    pub(crate) crowds: Vec<Crowd>,
+    /// Roles that must not have certain others near them.
+    pub(crate) shy: Vec<(GangId, RoleId)>,
+    /// Limits on namespaces, by name.
+    pub(crate) quotas: Vec<QuotaFacts>,
+}
+
+/// A limit on a namespace.
+#[derive(Debug)]
+pub(crate) struct QuotaFacts {
+    pub(crate) namespace: String,
+    /// By resource; none: no limit.
+    pub(crate) hard: Vec<Option<i64>>,
+    /// What others use.
+    pub(crate) used: ResourceVec,
 }
 
 /// A machine.
@@ -48,6 +68,10 @@ pub(crate) struct NodeFacts {
     pub(crate) allocatable: ResourceVec,
     /// Ready and not cordoned.
     pub(crate) is_open: bool,
+    /// What each zone offers; empty: the node is one zone.
+    pub(crate) zones: Vec<ResourceVec>,
+    /// The resources that some zone lists.
+    pub(crate) zoned: Vec<ResourceId>,
 }
 
 /// A queue.
@@ -80,6 +104,16 @@ pub(crate) struct GangFacts {
     pub(crate) age_s: i64,
     pub(crate) bypassed: i64,
     pub(crate) required: Option<Level>,
+    pub(crate) closeness: Option<Closeness>,
+    /// Outer ones first, then by name.
+    pub(crate) groups: Vec<GroupFacts>,
+    /// By set of groups, how many must have their minimum; empty: all groups must.
+    pub(crate) min_groups: Vec<i64>,
+    pub(crate) min_member: Option<i64>,
+    /// The quota of its namespace, a position in the model's `quotas`.
+    pub(crate) quota: Option<usize>,
+    /// It has rules beyond fixed counts and a level of its own, or others have rules about it.
+    pub(crate) is_structured: bool,
     pub(crate) roles: Vec<RoleFacts>,
     /// Pairs of roles that talk, each pair once.
     pub(crate) traffic: Vec<TalkingPair>,
@@ -88,6 +122,24 @@ pub(crate) struct GangFacts {
 impl GangFacts {
     pub(crate) fn roles(&self) -> impl Iterator<Item = (RoleId, &RoleFacts)> {
         self.roles.iter().enumerate().map(|(index, role)| (RoleId::new(index), role))
+    }
+
+    /// Everything that is asked about where replicas lie, with the roles that it is about: of the gang (which has
+    /// the roles `all`), of its groups, outer ones first, and of its roles.
+    pub(crate) fn asked<'a>(
+        &'a self,
+        all: &'a [RoleId],
+    ) -> impl Iterator<Item = (&'a [RoleId], &'a Closeness)> {
+        let of_gang = self.closeness.iter().map(move |closeness| (all, closeness));
+        let of_group =
+            self.groups.iter().filter_map(|group| Some((group.roles.as_slice(), group.closeness.as_ref()?)));
+        let of_role = self.roles.iter().filter_map(|role| Some((&role.own[..], role.closeness.as_ref()?)));
+        of_gang.chain(of_group).chain(of_role)
+    }
+
+    /// Whether it can do with fewer replicas than it asks for.
+    pub(crate) fn is_elastic(&self) -> bool {
+        self.roles.iter().any(|role| role.min < role.replicas)
     }
 
     /// Whether a replica does not run yet.
@@ -109,12 +161,26 @@ pub(crate) struct RoleFacts {
     /// Its request and class.
     pub(crate) shape: ShapeId,
     pub(crate) running: Vec<RunningReplica>,
+    /// Replicas that are leaving: they hold nothing, and their indexes are not for new ones.
+    pub(crate) leaving: i64,
+    /// At least so many, if the gang has any replica.
+    pub(crate) min: i64,
+    pub(crate) priority: i64,
+    pub(crate) closeness: Option<Closeness>,
+    /// Itself, as a list of roles.
+    pub(crate) own: [RoleId; 1],
+    pub(crate) company: Vec<Company>,
+    pub(crate) ranks: Option<Ranks>,
+    pub(crate) single_zone: bool,
+    /// By node, how much it would rather be there; empty: it does not care.
+    pub(crate) scores: Vec<i64>,
 }
 
 impl RoleFacts {
     /// How many replicas must still start.
     pub(crate) fn to_start(&self) -> i64 {
-        self.replicas - i64::try_from(self.running.len()).expect("indexes are below `replicas`")
+        let running = i64::try_from(self.running.len()).expect("indexes are below `replicas`");
+        self.replicas - running - self.leaving
     }
 }
 
@@ -124,6 +190,8 @@ pub(crate) struct RunningReplica {
     pub(crate) node: NodeId,
     pub(crate) index: i64,
     pub(crate) reserved: bool,
+    /// The zone that it sits in.
+    pub(crate) zone: Option<usize>,
 }
 
 /// A pod of no gang that holds a place.
@@ -134,6 +202,8 @@ pub(crate) struct PodFacts {
     pub(crate) request: ResourceVec,
     pub(crate) queue: Option<QueueId>,
     pub(crate) reserved: bool,
+    /// The zone that it sits in.
+    pub(crate) zone: Option<usize>,
 }
 
 /// Room that will be free.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ResourceId, ResourceVec};
-use crate::document::{Container, Pod, Role, Rounding, parse_quantity};
+use crate::document::{Container, Pod, Role, Rounding, Running, parse_quantity};
 
 /// Names of resources → their ids.
 pub(super) struct Units {
@@ -38,6 +38,11 @@ impl Units {
         let mut total = self.amounts(requests, Rounding::Up);
         total.set(self.id(PODS), 1);
         total
+    }
+
+    /// A pod of no gang.
+    pub(super) fn holder(&self, holder: &Running) -> ResourceVec {
+        holder.pod.as_ref().map_or_else(|| self.plain(&holder.requests), |pod| self.pod(pod))
     }
 
     /// A replica of `role`.

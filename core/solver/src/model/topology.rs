@@ -156,6 +156,17 @@ impl Topology {
         finer[domain.nodes.start] as usize..finer[end - 1] as usize + 1
     }
 
+    /// The domain of a node at a level; none for a node outside the topology at the levels of its keys.
+    pub(crate) fn domain_of(&self, level: Level, node: NodeId) -> Option<u32> {
+        if level == Level::CLUSTER {
+            Some(0)
+        } else if level == self.node_level() {
+            u32::try_from(node.index()).ok()
+        } else {
+            self.of[level.0].get(node.index()).copied()
+        }
+    }
+
     /// Whether `level` parts two nodes. A node outside the topology is parted from all others at every level.
     pub(crate) fn parts(&self, level: Level, a: NodeId, b: NodeId) -> bool {
         if a == b {

@@ -1,3 +1,4 @@
 //! Soft goals, as integers.
 
 pub(crate) mod locality;
+pub(crate) mod ranks;

@@ -7,7 +7,7 @@ use super::entitlement::Entitlements;
 use super::ratio::Ratio;
 use crate::constraint::Demand;
 use crate::document::SolveOptions;
-use crate::model::{GangId, Model, QueueId};
+use crate::model::{GangId, Model, NodeId, QueueId, RoleId};
 use crate::objective::locality::Spot;
 use crate::state::Ledger;
 
@@ -47,6 +47,8 @@ pub(crate) struct Turns<'m> {
     lines: Vec<Line>,
     /// What the gangs that had a turn got, for the next.
     seats: BTreeMap<GangId, Vec<Spot>>,
+    /// Roles that found no room to grow.
+    stuck: BTreeSet<(GangId, RoleId)>,
 }
 
 /// A turn: what is to be placed now, all or nothing.
@@ -64,6 +66,7 @@ impl<'m> Turns<'m> {
             broken_first: options.finish_broken_first,
             lines: std::iter::repeat_with(Line::default).take(model.queues.len() + 1).collect(),
             seats: BTreeMap::new(),
+            stuck: BTreeSet::new(),
         };
         for gang in model.gang_ids().filter(|gang| model.gang(*gang).waits()) {
             if let Some(key) = turns.key(gang) {
@@ -108,7 +111,35 @@ impl<'m> Turns<'m> {
         let line = self.line_of(gang);
         let gangs = std::mem::take(&mut self.lines[line].gangs);
         self.enter_path(ledger, self.model.gang(gang).queue);
-        gangs.into_iter().filter_map(|key| self.demand(key.4)).collect()
+        let empty = |key: &GangKey| self.seats(key.4).is_empty();
+        gangs.into_iter().filter(empty).filter_map(|key| self.demand(key.4)).collect()
+    }
+
+    /// Notes that a gang was refused; whether that needs no telling, because it holds its minimum and got something,
+    /// or may still grow in another way.
+    pub(crate) fn passes_over(&mut self, ledger: &Ledger<'m>, turn: &Turn) -> bool {
+        let gang = turn.demand.gang;
+        let grows = !self.seats(gang).is_empty() || Demand::minimum(self.model, gang).is_none();
+        if !grows {
+            return false;
+        }
+        self.stuck.extend(turn.demand.roles().map(|role| (gang, role)));
+        let key = self.key(gang);
+        if let Some(key) = key {
+            let line = self.line_of(gang);
+            self.lines[line].gangs.insert(key);
+            self.enter_path(ledger, self.model.gang(gang).queue);
+        }
+        key.is_some() || !self.seats(gang).is_empty()
+    }
+
+    /// How many replicas above its minimum a gang holds with the next turn.
+    fn optional(&self, gang: GangId) -> i64 {
+        let placed: i64 = self.seats(gang).iter().map(|spot| spot.count).sum();
+        let running: i64 = Demand::of(self.model, gang).have().iter().sum();
+        let least: i64 = Demand::afresh(self.model, gang).counts.iter().sum();
+        let grows = placed > 0 || Demand::minimum(self.model, gang).is_none();
+        (placed + running - least).max(0) + i64::from(grows)
     }
 
     /// What a gang got so far.
@@ -121,15 +152,31 @@ impl<'m> Turns<'m> {
     }
 
     fn demand(&self, gang: GangId) -> Option<Demand> {
-        self.seats(gang).is_empty().then(|| Demand::of(self.model, gang))
+        let seats = self.seats(gang);
+        if !self.model.gang(gang).is_elastic() {
+            return if seats.is_empty() { Demand::minimum(self.model, gang) } else { None };
+        }
+        if seats.is_empty()
+            && let Some(minimum) = Demand::minimum(self.model, gang)
+        {
+            return Some(minimum);
+        }
+        let held: Vec<(RoleId, NodeId)> =
+            seats.iter().flat_map(|spot| (0..spot.count).map(|_| (spot.role, spot.node))).collect();
+        let steps = Demand::growths(self.model, gang, &held);
+        steps.into_iter().find(|step| step.roles().all(|role| !self.stuck.contains(&(gang, role))))
     }
 
     fn key(&self, gang: GangId) -> Option<GangKey> {
         self.demand(gang)?;
         let facts = self.model.gang(gang);
+        let optional = if facts.is_elastic() { self.optional(gang) } else { 0 };
         let runs = facts.roles.iter().any(|role| !role.running.is_empty());
-        let is_broken = self.broken_first && runs;
-        Some((Reverse(facts.priority), !is_broken, 0, facts.created, gang))
+        let is_broken = self.broken_first
+            && runs
+            && self.seats(gang).is_empty()
+            && Demand::minimum(self.model, gang).is_some();
+        Some((Reverse(facts.priority), !is_broken, optional, facts.created, gang))
     }
 
     /// The first gang of a line. Its own gangs stand among the queues below as if they were in one of priority 0 to

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::document::SolveOptions;
+use crate::document::{Fill, SolveOptions};
 
 /// Why a search ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub(crate) enum Stop {
 #[derive(Debug)]
 pub(crate) struct Budget<'a> {
     per_gang: i64,
+    fill: Fill,
     left: i64,
     cells: i64,
     trials: i64,
@@ -32,6 +33,7 @@ impl<'a> Budget<'a> {
         let seconds = options.deadline_s.and_then(|seconds| u64::try_from(seconds).ok());
         Self {
             per_gang: options.budget,
+            fill: options.placement,
             left: options.budget,
             cells: 0,
             trials: 0,
@@ -96,6 +98,11 @@ impl<'a> Budget<'a> {
     /// Who has stopped the search so far; unlike [`Self::poll`], time that passes now stops nothing.
     pub(crate) fn stopped(&self) -> Option<Stop> {
         self.stopped
+    }
+
+    /// Which of the nodes that serve a gang equally well is taken.
+    pub(crate) fn fill(&self) -> Fill {
+        self.fill
     }
 
     pub(crate) fn cells(&self) -> i64 {

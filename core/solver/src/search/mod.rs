@@ -2,6 +2,7 @@
 
 mod asks;
 mod budget;
+mod compose;
 mod domains;
 mod exact;
 mod field;
@@ -16,4 +17,18 @@ pub(crate) use budget::{Budget, Stop};
 pub(crate) use exact::{Prover, most_of_largest};
 pub(crate) use field::Field;
 pub(crate) use greedy::as_many_as_fit;
-pub(crate) use place::{Answer, Seat, place};
+pub(crate) use place::{Answer, Seat};
+
+use crate::constraint::Demand;
+use crate::document::Fill;
+use crate::state::Ledger;
+
+/// Places a demand whole, by the search that knows its rules, and books it in the Ledger. Queues are not asked here,
+/// unless there is a choice of counts.
+pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
+    if compose::is_needed(ledger.model(), demand) || budget.fill() == Fill::Spread {
+        compose::place(ledger, demand, budget)
+    } else {
+        place::place(ledger, demand, budget)
+    }
+}

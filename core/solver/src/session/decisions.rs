@@ -7,7 +7,8 @@ use super::sound;
 use crate::decide::decide;
 use crate::document::{self, SolveOptions};
 use crate::error::Error;
-use crate::model::{Model, Rows};
+use crate::model::{GangId, Model, Rows};
+use crate::objective::locality::Spot;
 use crate::search::{Budget, Stop};
 use crate::state::Ledger;
 
@@ -99,12 +100,7 @@ impl Session {
     }
 
     /// Writes a placed gang into the arrays: role by role the lowest indexes that do not run.
-    fn enter(
-        &self,
-        gang: crate::model::GangId,
-        spots: &[crate::objective::locality::Spot],
-        into: &mut Decisions,
-    ) {
+    fn enter(&self, gang: GangId, spots: &[Spot], into: &mut Decisions) {
         for (role, facts) in self.model.gang(gang).roles() {
             let running: Vec<i64> = facts.running.iter().map(|replica| replica.index).collect();
             let mut free = (0..facts.replicas).filter(|index| running.binary_search(index).is_err());

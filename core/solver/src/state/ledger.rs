@@ -84,6 +84,11 @@ impl<'m> Ledger<'m> {
         self.books.usage.of(queue, resource)
     }
 
+    /// What the gangs of a namespace use, by the position of its quota in the model.
+    pub(crate) fn namespace_usage(&self, quota: usize, resource: ResourceId) -> i128 {
+        self.books.usage.of_namespace(quota, resource)
+    }
+
     /// How many more replicas of a role fit on a node, selectors and taints aside.
     pub(crate) fn most(&self, gang: GangId, role: RoleId, node: NodeId) -> i64 {
         self.model.role(gang, role).request.most_in(self.free(node))
@@ -177,11 +182,7 @@ impl<'m> Ledger<'m> {
     }
 
     fn book_usage(&mut self, gang: GangId, request: &ResourceVec, count: i64) {
-        let gang = self.model.gang(gang);
-        self.books.usage.book(self.model, gang.queue, request, count);
-        if !gang.preemptible {
-            self.books.usage.book_fixed(self.model, gang.queue, request, count);
-        }
+        self.books.usage.book_gang(self.model, gang, request, count);
     }
 
     fn shift(&mut self, node: NodeId, amounts: &ResourceVec, times: i64) {

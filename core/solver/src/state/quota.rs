@@ -1,6 +1,6 @@
 //! Usage of the queues, each with all queues below it.
 
-use crate::model::{Model, QueueId, ResourceId, ResourceVec};
+use crate::model::{GangId, Model, QueueId, ResourceId, ResourceVec};
 
 /// Usage by queue and resource.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -8,6 +8,8 @@ pub(super) struct Usage {
     amounts: Vec<i128>,
     /// The part of gangs that may not be preempted.
     fixed: Vec<i128>,
+    /// By quota of a namespace and resource.
+    namespaces: Vec<i128>,
     resources: usize,
 }
 
@@ -15,7 +17,12 @@ impl Usage {
     pub(super) fn none(model: &Model) -> Self {
         let resources = model.resources.len();
         let nothing = vec![0; model.queues.len() * resources];
-        Self { amounts: nothing.clone(), fixed: nothing, resources }
+        Self {
+            amounts: nothing.clone(),
+            fixed: nothing,
+            namespaces: vec![0; model.quotas.len() * resources],
+            resources,
+        }
     }
 
     /// Books `count` times `request`, negative to give back, in a queue and in all above it.
@@ -32,6 +39,26 @@ impl Usage {
         count: i64,
     ) {
         add(&mut self.fixed, model, queue, request, count);
+    }
+
+    /// The same for a replica of a gang, whose namespace may have a quota besides.
+    pub(super) fn book_gang(&mut self, model: &Model, gang: GangId, request: &ResourceVec, count: i64) {
+        let facts = model.gang(gang);
+        self.book(model, facts.queue, request, count);
+        if !facts.preemptible {
+            self.book_fixed(model, facts.queue, request, count);
+        }
+        if let Some(quota) = facts.quota {
+            let row = quota * self.resources;
+            for (used, amount) in self.namespaces[row..].iter_mut().zip(request.as_slice()) {
+                *used += i128::from(*amount) * i128::from(count);
+            }
+        }
+    }
+
+    /// What the gangs of a namespace use, by the position of its quota.
+    pub(super) fn of_namespace(&self, quota: usize, resource: ResourceId) -> i128 {
+        self.namespaces[quota * self.resources + resource.index()]
     }
 
     pub(super) fn of(&self, queue: QueueId, resource: ResourceId) -> i128 {

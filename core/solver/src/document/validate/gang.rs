@@ -38,25 +38,12 @@ fn roles(gang: &Gang, topology: &[String], path: &Path<'_>, findings: &mut Findi
         findings.report(path, ProblemCode::BadValue, "must have at least one role");
     }
     let mut seen = BTreeSet::new();
-    let mut has_chief = false;
     for (index, role) in gang.roles.iter().enumerate() {
         let path = path.item(index);
         findings.name(&role.name, &mut seen, "role", &path.field("name"));
-        let count = path.field("replicas");
-        if !(1..=MOST_REPLICAS).contains(&role.replicas) {
-            let message = format!("must be from 1 to {MOST_REPLICAS}, not {}", role.replicas);
-            findings.report(&count, ProblemCode::OutOfRange, message);
-        }
-        // TensorFlow 2 knows one chief; the older name of the role is master.
-        if role.name.eq_ignore_ascii_case("chief") || role.name.eq_ignore_ascii_case("master") {
-            if role.replicas > 1 {
-                findings.report(&count, ProblemCode::Contradiction, "a gang has one chief at most");
-            }
-            if has_chief {
-                let message = "two chiefs: a gang has one chief or master at most";
-                findings.report(&path, ProblemCode::Contradiction, message);
-            }
-            has_chief = true;
+        if !(0..=MOST_REPLICAS).contains(&role.replicas) {
+            let message = format!("must be from 0 to {MOST_REPLICAS}, not {}", role.replicas);
+            findings.report(&path.field("replicas"), ProblemCode::OutOfRange, message);
         }
         if let Some(min) = role.min.filter(|min| !(0..=role.replicas.max(0)).contains(min)) {
             let message = format!("must be from 0 to the {} replicas, not {min}", role.replicas);

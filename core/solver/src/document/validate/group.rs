@@ -1,4 +1,4 @@
-//! Groups of a gang: a tree over its roles, with minimums that can be met.
+//! Groups of a gang: a tree over its roles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +12,10 @@ pub(super) fn groups(gang: &Gang, topology: &[String], path: &Path<'_>, findings
     let mut names = BTreeSet::new();
     for (index, group) in gang.groups.iter().enumerate() {
         let path = list.item(index);
+        if let Some(min @ ..0) = group.min {
+            let message = format!("must be at least 0, not {min}");
+            findings.report(&path.field("min"), ProblemCode::OutOfRange, message);
+        }
         findings.name(&group.name, &mut names, "group", &path.field("name"));
         members(group, &roles, &path.field("roles"), findings);
         closeness::closeness(group.topology.as_ref(), topology, &path.field("topology"), findings);
@@ -76,7 +80,7 @@ fn minimums(gang: &Gang, path: &Path<'_>, findings: &mut Findings) {
     }
 }
 
-/// A role stands in one branch of the tree, and no group asks for more replicas than it has.
+/// A role stands in one branch of the tree.
 fn tree(gang: &Gang, parents: &BTreeMap<&str, &str>, list: &Path<'_>, findings: &mut Findings) {
     let is_above = |above: &str, group: &str| {
         let mut at = group;
@@ -102,21 +106,6 @@ fn tree(gang: &Gang, parents: &BTreeMap<&str, &str>, list: &Path<'_>, findings: 
                 let message = format!("the role '{role}' is in the group '{}' too", other.name);
                 findings.report(&path.field("roles"), ProblemCode::Contradiction, message);
             }
-        }
-        let inside: BTreeSet<&str> = gang
-            .groups
-            .iter()
-            .filter(|other| other.name == group.name || is_above(&group.name, &other.name))
-            .flat_map(|other| other.roles.iter().map(String::as_str))
-            .collect();
-        let replicas = gang
-            .roles
-            .iter()
-            .filter(|role| inside.contains(role.name.as_str()))
-            .fold(0_i64, |sum, role| sum.saturating_add(role.replicas.max(0)));
-        if let Some(min) = group.min.filter(|min| !(0..=replicas).contains(min)) {
-            let message = format!("must be from 0 to the {replicas} replicas of its roles, not {min}");
-            findings.report(&path.field("min"), ProblemCode::OutOfRange, message);
         }
     }
 }

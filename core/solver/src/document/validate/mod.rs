@@ -7,7 +7,6 @@ mod gang;
 mod group;
 mod needs;
 mod running;
-mod unbuilt;
 
 use cluster::cycle_from;
 pub use findings::Findings;
@@ -24,7 +23,6 @@ pub(super) fn snapshot(snapshot: &Snapshot, findings: &mut Findings) {
     gang::gangs(snapshot, &root.field("gangs"), findings);
     running::running(snapshot, &root.field("running"), findings);
     cluster::quotas(&snapshot.quotas, &root.field("quotas"), findings);
-    unbuilt::snapshot(snapshot, findings);
 }
 
 /// Judges options that have the right form.
@@ -43,5 +41,4 @@ pub(super) fn options(options: &SolveOptions, findings: &mut Findings) {
             findings.report(&Path::Root.field(field), ProblemCode::OutOfRange, message);
         }
     }
-    unbuilt::options(options, findings);
 }

@@ -56,7 +56,7 @@ pub(super) fn needs(role: &Role, path: &Path<'_>, findings: &mut Findings) {
     }
 }
 
-fn containers(pod: &Pod, path: &Path<'_>, findings: &mut Findings) {
+pub(super) fn containers(pod: &Pod, path: &Path<'_>, findings: &mut Findings) {
     let mut each = |field: &str, containers: &[Container]| {
         for (index, container) in containers.iter().enumerate() {
             let path = path.field(field);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Findings;
+use super::{Findings, needs};
 use crate::document::{Gang, Node, Path, Rounding, Running, Snapshot};
 use crate::error::ProblemCode;
 
@@ -20,6 +20,9 @@ pub(super) fn running(snapshot: &Snapshot, path: &Path<'_>, findings: &mut Findi
         findings.reference(&holder.node, &node_names, "node", &path.field("node"));
         stay(holder, nodes.get(holder.node.as_str()).copied(), &path, findings);
         findings.quantities(&holder.requests, &path.field("requests"), Rounding::Up);
+        if let Some(pod) = &holder.pod {
+            needs::containers(pod, &path.field("pod"), findings);
+        }
         if let Some(queue) = &holder.queue {
             findings.reference(queue, &queues, "queue", &path.field("queue"));
         }
@@ -54,6 +57,10 @@ fn stay(holder: &Running, node: Option<&Node>, path: &Path<'_>, findings: &mut F
 
 /// A pod of no gang has no role and no index.
 fn alone(holder: &Running, path: &Path<'_>, findings: &mut Findings) {
+    if holder.pod.is_some() && !holder.requests.is_empty() {
+        let message = "only one of 'requests' and 'pod' may be given";
+        findings.report(&path.field("pod"), ProblemCode::Contradiction, message);
+    }
     if holder.role.is_some() || holder.index.is_some() {
         let message = "is missing: gang, role and index are given together";
         findings.report(&path.field("gang"), ProblemCode::MissingField, message);
@@ -70,6 +77,7 @@ fn member(holder: &Running, gang: Option<&Gang>, path: &Path<'_>, findings: &mut
     }
     for (field, given) in [
         ("requests", !holder.requests.is_empty()),
+        ("pod", holder.pod.is_some()),
         ("queue", holder.queue.is_some()),
         ("labels", !holder.labels.is_empty()),
     ] {

@@ -4,8 +4,8 @@ use super::super::build::{UNLIMITED_PODS, all_pairs, queue_facts, queue_ids};
 use super::super::requests::{PODS, Units};
 use super::super::shapes::Shapes;
 use super::super::{
-    GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueId, ResourceId, ResourceVec, RoleFacts,
-    RunningReplica, Shape, Topology,
+    Closeness, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueId, ResourceId, ResourceVec, RoleFacts,
+    RoleId, RunningReplica, Shape, Topology,
 };
 use super::classes::Classes;
 use super::levels::Levels;
@@ -35,6 +35,8 @@ impl Model {
             allocatable: amounts.allocatable(&columns.nodes.allocatable, *row as usize),
             is_open: columns.nodes.ready.get(*row as usize).copied().unwrap_or(true)
                 && !columns.nodes.unschedulable.get(*row as usize).copied().unwrap_or(false),
+            zones: Vec::new(),
+            zoned: Vec::new(),
         });
         let nodes = nodes.collect();
         let mut queues: Vec<&Queue> = columns.queues.iter().collect();
@@ -62,6 +64,10 @@ impl Model {
             nodes,
             topology,
             resources,
+            likenesses: Vec::new(),
+            crowds: Vec::new(),
+            shy: Vec::new(),
+            quotas: Vec::new(),
         };
         (model, Rows { nodes: order, gangs: gangs.rows, roles: gangs.role_rows })
     }
@@ -152,19 +158,29 @@ impl Part<'_> {
             let mut of_gang = grouped.of(gang).to_vec();
             let name = |row: &u32| &columns.roles.names[*row as usize];
             of_gang.sort_unstable_by(|a, b| name(a).cmp(name(b)));
-            let roles = of_gang.iter().map(|row| *row as usize).map(|row| {
-                let request = self.amounts.request(&columns.roles.requests, row);
-                let class = classes.of(columns.roles.needs.get(row).copied().unwrap_or(NONE));
-                RoleFacts {
-                    name: columns.roles.names[row].clone(),
-                    replicas: columns.roles.replicas[row],
-                    shape: shapes.intern(&request, class, tied),
-                    request,
-                    class,
-                    inside_topology: tied,
-                    running: std::mem::take(&mut running[row]),
-                }
-            });
+            let roles =
+                of_gang.iter().enumerate().map(|(index, row)| (index, *row as usize)).map(|(index, row)| {
+                    let request = self.amounts.request(&columns.roles.requests, row);
+                    let class = classes.of(columns.roles.needs.get(row).copied().unwrap_or(NONE));
+                    RoleFacts {
+                        name: columns.roles.names[row].clone(),
+                        replicas: columns.roles.replicas[row],
+                        shape: shapes.intern(&request, class, tied),
+                        request,
+                        class,
+                        inside_topology: tied,
+                        running: std::mem::take(&mut running[row]),
+                        own: [RoleId::new(index)],
+                        leaving: 0,
+                        min: columns.roles.replicas[row],
+                        priority: 0,
+                        closeness: None,
+                        company: Vec::new(),
+                        ranks: None,
+                        single_zone: false,
+                        scores: Vec::new(),
+                    }
+                });
             facts.push(GangFacts {
                 roles: roles.collect(),
                 name: gangs.names[gang].clone(),
@@ -176,6 +192,12 @@ impl Part<'_> {
                 age_s: 0,
                 bypassed: 0,
                 required,
+                closeness: tied.then(|| Closeness { required, preferred, ..Closeness::default() }),
+                groups: Vec::new(),
+                min_groups: Vec::new(),
+                min_member: None,
+                quota: None,
+                is_structured: false,
                 traffic: all_pairs(of_gang.len()),
             });
             role_rows.push(of_gang);
@@ -191,6 +213,7 @@ impl Part<'_> {
             request: self.amounts.request(&pods.requests, row),
             queue: self.queue(&pods.queues, row),
             reserved: false,
+            zone: None,
         };
         (0..pods.nodes.len()).map(facts).collect()
     }
@@ -218,6 +241,7 @@ fn replicas(columns: &Columns, place: &[NodeId]) -> Vec<Vec<RunningReplica>> {
             node: place[running.nodes[row] as usize],
             index: running.indexes[row],
             reserved: running.reserved.get(row).copied().unwrap_or(false),
+            zone: None,
         });
     }
     for list in &mut lists {

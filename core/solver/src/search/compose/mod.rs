@@ -1,0 +1,251 @@
+//! Gangs with rules about more than one replica: groups, minimums, levels of roles, slices, spread, company, zones.
+//!
+//! Replicas of one role are alike, so that a decision needs counts only. What a node can host is a set of count
+//! vectors; what a domain can hold is the sum of the sets below it, and each rule is a test on the vectors of the
+//! domains of its level. A unit that must lie in one domain of a level keeps others of that level without it when
+//! they are added up. The gang fits exactly if a legal vector is in the sum of everything; the way back down the tree
+//! finds the nodes. Wishes are tried as rules, one after the other, and kept where the gang still fits.
+//!
+//! The work is counted in words of the sets. When the budget ends the answer is a refusal without proof.
+
+mod counts;
+mod offers;
+mod rules;
+mod seats;
+mod sums;
+mod tree;
+mod wishes;
+mod zones;
+
+use std::collections::BTreeMap;
+
+use super::{Answer, Budget, Seat};
+use crate::constraint::gang::{has_groups, is_legal};
+use crate::constraint::{Demand, quota};
+use crate::model::{GangId, Level, Model, NodeId, RoleId};
+use crate::objective::locality::Spot;
+use crate::state::Ledger;
+use counts::Space;
+use offers::{Offers, Question};
+use rules::{Rules, number};
+use seats::Seats;
+use sums::{Ground, Sums};
+use tree::Tree;
+use wishes::Setting;
+use zones::Zones;
+
+/// More vectors than this are not listed.
+const MOST_VECTORS: usize = 4_000_000;
+
+/// Whether a demand has rules that only this search knows.
+pub(crate) fn is_needed(model: &Model, demand: &Demand) -> bool {
+    model.gang(demand.gang).is_structured || demand.choice.is_some()
+}
+
+/// Places a demand whole and books it in the Ledger. Limits are asked of each choice of counts.
+pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
+    budget.count_trial();
+    let found = search(ledger, demand, budget);
+    if budget.poll().is_some() && !matches!(found, Found::Seats(_)) {
+        return Answer::Stopped;
+    }
+    match found {
+        Found::Seats(spots) => {
+            for spot in &spots {
+                ledger.take(demand.gang, spot.role, spot.node, spot.count);
+            }
+            let level = common_level(ledger.model(), demand, &spots);
+            Answer::Placed(Seat { spots, level })
+        }
+        Found::Nothing => Answer::Refused { proven: true },
+        Found::Spent => Answer::Refused { proven: false },
+    }
+}
+
+enum Found {
+    Seats(Vec<Spot>),
+    Nothing,
+    Spent,
+}
+
+fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Found {
+    let model = ledger.model();
+    let have: Vec<usize> = demand.running.iter().map(Vec::len).collect();
+    let most: Vec<usize> = match &demand.choice {
+        Some(choice) => choice.most.iter().map(|most| number(*most)).collect(),
+        None => demand.counts.iter().map(|count| number(*count)).collect(),
+    };
+    let tops: Vec<usize> = have.iter().zip(&most).map(|(have, most)| have + most).collect();
+    let mut offers = Offers::survey(ledger, demand, &most);
+    // Sums first: they refuse most that cannot fit, for next to nothing.
+    if !has_enough(demand, &offers, &have) {
+        return Found::Nothing;
+    }
+    let Some(space) = Space::new(tops, MOST_VECTORS) else { return Found::Spent };
+    let places = places(ledger, demand);
+    let likenesses: Vec<usize> =
+        model.gang(demand.gang).roles.iter().flat_map(|role| &role.company).map(|term| term.near).collect();
+    let (tree, _) = Tree::over(model, &offers.nodes, &likenesses);
+    let rules = Rules::of(model, demand, &tree, &offers.nodes, &places);
+    offers.restrict(&rules);
+    let zones = Zones::of(model, demand, &places);
+    let question = Question { ledger, demand, space: &space, offers: &offers, zones: &zones };
+    let Some(ground) = Ground::survey(&question, tree, &rules.presences, budget) else {
+        return Found::Spent;
+    };
+    let required = rules
+        .units
+        .iter()
+        .filter_map(|unit| Some((unit.roles.clone(), ground.tree.of_level(unit.required?)?)));
+    let setting = Setting { rules: rules.tests.clone(), single: required.collect() };
+    let Some(sums) = ground.sums(&setting.rules, &setting.single, budget) else { return Found::Spent };
+    let Some(vector) = choose(ledger, demand, &ground, &sums, &have) else {
+        return if rules.is_partial { Found::Spent } else { Found::Nothing };
+    };
+    let (setting, sums) = wishes::grant(&ground, &rules, setting, sums, &vector, budget);
+    let mut seats = Seats { ground: &ground, sums: &sums, fill: budget.fill(), found: Vec::new() };
+    if !seat(&mut seats, &rules, &setting, &vector, budget) {
+        return Found::Spent;
+    }
+    Found::Seats(spots(&ground, seats.found))
+}
+
+/// The nodes of a vector: in the tightest domain of the level in which the whole gang must lie, if there is one.
+fn seat(
+    seats: &mut Seats<'_>,
+    rules: &Rules,
+    setting: &Setting,
+    vector: &[usize],
+    budget: &mut Budget<'_>,
+) -> bool {
+    let ground = seats.ground;
+    let number = ground.space.number(vector);
+    let everyone =
+        |roles: &[usize]| vector.iter().enumerate().all(|(role, count)| *count == 0 || roles.contains(&role));
+    let rung = setting.single.iter().filter(|(roles, _)| everyone(roles)).map(|(_, rung)| *rung).max();
+    if let Some(rung) = rung {
+        let key = |branch: &usize| {
+            let room = i64::try_from(ground.room[*branch]).unwrap_or(i64::MAX);
+            let room = if seats.fill == crate::document::Fill::Pack { room } else { -room };
+            (std::cmp::Reverse(ground.scores[*branch]), room, *branch)
+        };
+        let domain = (0..ground.tree.branches.len())
+            .filter(|branch| ground.tree.branches[*branch].rung == rung && seats.sums.of[*branch].has(number))
+            .min_by_key(key);
+        if let Some(domain) = domain {
+            return seats.within(domain, vector, budget);
+        }
+    }
+    debug_assert!(
+        !rules.units.is_empty() || setting.single.is_empty(),
+        "only units are asked to be in one domain"
+    );
+    seats.over(&ground.tree.roots, 0, vector, budget)
+}
+
+/// Whether each role finds enough places, counted by itself.
+fn has_enough(demand: &Demand, offers: &Offers, have: &[usize]) -> bool {
+    (0..have.len()).all(|role| {
+        let least = demand.choice.as_ref().map_or(demand.counts[role], |choice| choice.least[role]);
+        offers.caps.iter().map(|caps| caps[role]).fold(0, usize::saturating_add) >= number(least)
+    })
+}
+
+/// The vector that is placed, of those that fit, are legal and pass no limit: the fewest replicas, then more of the
+/// roles of higher priority, then of those that come first by name.
+fn choose(
+    ledger: &Ledger<'_>,
+    demand: &Demand,
+    ground: &Ground<'_>,
+    sums: &Sums,
+    have: &[usize],
+) -> Option<Vec<usize>> {
+    let facts = ledger.model().gang(demand.gang);
+    let space = ground.space;
+    let Some(choice) = &demand.choice else {
+        let wanted = &space.tops;
+        let totals: Vec<i64> = wanted.iter().map(|total| i64::try_from(*total).unwrap_or(i64::MAX)).collect();
+        let fits = sums.total.has(space.number(wanted)) && has_groups(facts, &totals);
+        return fits.then(|| wanted.clone());
+    };
+    let mut order: Vec<usize> = (0..have.len()).collect();
+    order.sort_by_key(|role| (std::cmp::Reverse(facts.roles[*role].priority), *role));
+    let mut best: Option<(usize, Vec<std::cmp::Reverse<usize>>, Vec<usize>)> = None;
+    for number in sums.total.numbers() {
+        let vector = space.vector(number);
+        let new: Vec<i64> = vector
+            .iter()
+            .zip(have)
+            .map(|(total, have)| {
+                i64::try_from(*total).unwrap_or(i64::MAX) - i64::try_from(*have).unwrap_or(i64::MAX)
+            })
+            .collect();
+        let totals: Vec<i64> = vector.iter().map(|total| i64::try_from(*total).unwrap_or(i64::MAX)).collect();
+        if new.iter().zip(&choice.least).any(|(new, least)| new < least)
+            || new.iter().all(|new| *new == 0)
+            || !is_legal(facts, &totals)
+        {
+            continue;
+        }
+        let key = order.iter().map(|role| std::cmp::Reverse(vector[*role])).collect();
+        let candidate = (vector.iter().sum(), key, vector);
+        if best.as_ref().is_none_or(|best| candidate < *best) {
+            let demand = Demand { counts: new, choice: None, ..demand.clone() };
+            if quota::admits(ledger, &demand) {
+                best = Some(candidate);
+            }
+        }
+    }
+    best.map(|(_, _, vector)| vector)
+}
+
+/// What the leaves hold beyond what runs there, sorted by node, then role.
+fn spots(ground: &Ground<'_>, found: Vec<(usize, Vec<usize>)>) -> Vec<Spot> {
+    let mut spots = Vec::new();
+    for (leaf, vector) in found {
+        let Some(node) = ground.tree.branches[leaf].node else { continue };
+        for (role, (total, running)) in vector.iter().zip(&ground.running[leaf]).enumerate() {
+            if total > running {
+                let count = i64::try_from(total - running).unwrap_or(i64::MAX);
+                spots.push(Spot { node, role: RoleId::new(role), count });
+            }
+        }
+    }
+    spots.sort();
+    spots
+}
+
+/// All replicas that hold a place now, where rules of this gang or about it need to know them.
+fn places(ledger: &Ledger<'_>, demand: &Demand) -> Vec<(GangId, RoleId, NodeId)> {
+    let model = ledger.model();
+    let roles = &model.gang(demand.gang).roles;
+    let is_alone =
+        model.shy.is_empty() && roles.iter().all(|role| role.company.is_empty() && !role.single_zone);
+    if is_alone {
+        return Vec::new();
+    }
+    let mut held: BTreeMap<(GangId, RoleId, NodeId), i64> = BTreeMap::new();
+    for gang in model.gang_ids() {
+        for (role, facts) in model.gang(gang).roles() {
+            for replica in &facts.running {
+                *held.entry((gang, role, replica.node)).or_default() += 1;
+            }
+        }
+    }
+    for entry in ledger.journal() {
+        *held.entry((entry.gang, entry.role, entry.node)).or_default() += entry.count;
+    }
+    held.into_iter().flat_map(|(place, count)| std::iter::repeat_n(place, number(count))).collect()
+}
+
+/// The finest level at which one domain holds all replicas of the gang.
+fn common_level(model: &Model, demand: &Demand, spots: &[Spot]) -> Level {
+    let nodes: Vec<NodeId> =
+        spots.iter().map(|spot| spot.node).chain(demand.running.iter().flatten().copied()).collect();
+    let holds = |level: &Level| {
+        nodes
+            .windows(2)
+            .all(|pair| *level == Level::CLUSTER || !model.topology.parts(*level, pair[0], pair[1]))
+    };
+    model.topology.fine_to_coarse().find(holds).unwrap_or(Level::CLUSTER)
+}

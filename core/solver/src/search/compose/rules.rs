@@ -1,0 +1,269 @@
+//! The rules of a gang that are about more than one replica, as tests on the counts of a domain.
+
+use super::counts::{Counts, Space};
+use super::tree::Tree;
+use crate::constraint::Demand;
+use crate::model::{GangId, Level, Model, NodeId, RoleId};
+
+/// Roles that something is asked about together: the gang, a group or a role.
+#[derive(Debug, Clone)]
+pub(super) struct Unit {
+    pub(super) roles: Vec<usize>,
+    pub(super) required: Option<Level>,
+    pub(super) preferred: Option<Level>,
+    pub(super) balanced: bool,
+    /// The level of its outermost slices.
+    pub(super) sliced: Option<Level>,
+}
+
+/// A test on the counts of each domain of a level.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rule {
+    pub(super) rung: usize,
+    pub(super) test: Test,
+}
+
+/// What is tested.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Test {
+    /// The replicas of some roles are a multiple of this.
+    Multiple(Vec<usize>, usize),
+    /// At most so many.
+    AtMost(Vec<usize>, usize),
+    /// None, or at least so many.
+    NoneOrAtLeast(Vec<usize>, usize),
+    /// Where a role is, none of the others (and no second of it, if it is among them).
+    Alone(usize, Vec<usize>),
+    /// Where a role is, one of the others (another one, if it is among them), unless a stranger of that kind is
+    /// there: the last number tells which presence to ask.
+    Together(usize, Vec<usize>, usize),
+}
+
+impl Test {
+    fn passes(&self, vector: &[usize]) -> bool {
+        let sum = |roles: &[usize]| roles.iter().map(|role| vector[*role]).sum::<usize>();
+        match self {
+            Self::Multiple(roles, size) => sum(roles).is_multiple_of(*size),
+            Self::AtMost(roles, most) => sum(roles) <= *most,
+            Self::NoneOrAtLeast(roles, least) => sum(roles) == 0 || sum(roles) >= *least,
+            Self::Alone(role, others) => {
+                vector[*role] == 0 || sum(others) == usize::from(others.contains(role))
+            }
+            Self::Together(role, others, _) => {
+                vector[*role] == 0 || sum(others) > usize::from(others.contains(role))
+            }
+        }
+    }
+
+    /// The vectors that pass.
+    pub(super) fn mask(&self, space: &Space) -> Counts {
+        space.only(|vector| self.passes(vector))
+    }
+
+    /// Whether a domain that gets nothing new passes whatever it holds.
+    pub(super) fn spares_the_untouched(&self) -> bool {
+        matches!(self, Self::Alone(..) | Self::Together(..))
+    }
+}
+
+/// Replicas of others, by node, that a term on company is about: `presences[i]` belongs to the tests that ask for `i`.
+#[derive(Debug)]
+pub(super) struct Presence {
+    pub(super) rung: usize,
+    /// By node, whether somebody of that kind holds a place there.
+    pub(super) at: Vec<bool>,
+}
+
+/// All rules of a demand.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    pub(super) units: Vec<Unit>,
+    pub(super) tests: Vec<Rule>,
+    pub(super) presences: Vec<Presence>,
+    /// By role, nodes that it is kept from by replicas of others.
+    pub(super) kept_from: Vec<Vec<bool>>,
+    /// Terms that should hold, as rules to try.
+    pub(super) wishes: Vec<Rule>,
+    /// A term could not be said as a test on domains: what is found may break it.
+    pub(super) is_partial: bool,
+}
+
+/// The units of a demand: the gang, its groups from outer to inner, its roles.
+pub(super) fn units(model: &Model, demand: &Demand) -> Vec<Unit> {
+    let facts = model.gang(demand.gang);
+    let all: Vec<RoleId> = facts.roles().map(|(role, _)| role).collect();
+    let mut units: Vec<Unit> = facts
+        .asked(&all)
+        .map(|(roles, closeness)| Unit {
+            roles: roles.iter().map(|role| role.index()).collect(),
+            required: closeness.required,
+            preferred: closeness.preferred,
+            balanced: closeness.balanced,
+            sliced: closeness.slices.iter().map(|layer| layer.level).min(),
+        })
+        .collect();
+    // What the gang requires is the demand's to say: a change may be on trial.
+    if facts.closeness.is_some() {
+        units[0].required = demand.required;
+    } else if demand.required.is_some() {
+        let roles = (0..facts.roles.len()).collect();
+        units.insert(
+            0,
+            Unit { roles, required: demand.required, preferred: None, balanced: false, sliced: None },
+        );
+    }
+    units
+}
+
+impl Rules {
+    pub(super) fn of(
+        model: &Model,
+        demand: &Demand,
+        tree: &Tree,
+        nodes: &[NodeId],
+        places: &[(GangId, RoleId, NodeId)],
+    ) -> Self {
+        let facts = model.gang(demand.gang);
+        let mut rules = Self {
+            units: units(model, demand),
+            kept_from: vec![vec![false; model.nodes.len()]; facts.roles.len()],
+            ..Self::default()
+        };
+        let all: Vec<RoleId> = facts.roles().map(|(role, _)| role).collect();
+        for (roles, closeness) in facts.asked(&all) {
+            let roles: Vec<usize> = roles.iter().map(|role| role.index()).collect();
+            let mut add = |level: Level, test: Test| {
+                if let Some(rung) = tree.of_level(level) {
+                    rules.tests.push(Rule { rung, test });
+                }
+            };
+            for layer in &closeness.slices {
+                add(layer.level, Test::Multiple(roles.clone(), number(layer.count)));
+            }
+            for layer in &closeness.spread {
+                add(layer.level, Test::AtMost(roles.clone(), number(layer.count)));
+            }
+        }
+        rules.companies(model, demand, tree, nodes, places);
+        rules.shun(model, demand, places);
+        rules
+    }
+
+    /// The terms on company of the gang's own roles.
+    fn companies(
+        &mut self,
+        model: &Model,
+        demand: &Demand,
+        tree: &Tree,
+        nodes: &[NodeId],
+        places: &[(GangId, RoleId, NodeId)],
+    ) {
+        for (role, facts) in model.gang(demand.gang).roles() {
+            for term in &facts.company {
+                let crowd = &model.crowds[term.whom];
+                let likeness = &model.likenesses[term.near];
+                let others: Vec<usize> = model
+                    .gang(demand.gang)
+                    .roles()
+                    .map(|(other, _)| other)
+                    .filter(|other| crowd.has(demand.gang, *other))
+                    .map(RoleId::index)
+                    .collect();
+                let mut at = vec![false; model.nodes.len()];
+                for (gang, of, node) in places.iter().filter(|(gang, ..)| *gang != demand.gang) {
+                    at[node.index()] |= crowd.has(*gang, *of);
+                }
+                for (pod, belongs) in model.pods.iter().zip(&crowd.pods) {
+                    at[pod.node.index()] |= belongs;
+                }
+                let near = spread_over(likeness, &at);
+                if term.required {
+                    for (node, kept) in self.kept_from[role.index()].iter_mut().enumerate() {
+                        *kept |= if term.anti { near[node] } else { likeness[node].is_none() };
+                    }
+                }
+                let anyone = at.iter().any(|there| *there);
+                let test = if term.anti {
+                    Test::Alone(role.index(), others.clone())
+                } else if !anyone && is_only_one(demand, &others, role) {
+                    // The first of its kind needs no company.
+                    continue;
+                } else {
+                    self.presences.push(Presence { rung: usize::MAX, at: near });
+                    Test::Together(role.index(), others.clone(), self.presences.len() - 1)
+                };
+                if term.anti && others.is_empty() && term.required {
+                    continue;
+                }
+                let Some(rung) = tree.of_likeness(model, nodes, term.near) else {
+                    self.is_partial |= term.required;
+                    continue;
+                };
+                if let Some(presence) =
+                    self.presences.last_mut().filter(|presence| presence.rung == usize::MAX)
+                {
+                    presence.rung = rung;
+                }
+                let rule = Rule { rung, test };
+                if term.required { self.tests.push(rule) } else { self.wishes.push(rule) }
+            }
+        }
+    }
+
+    /// Replicas of other gangs that must not have those of this one near them.
+    fn shun(&mut self, model: &Model, demand: &Demand, places: &[(GangId, RoleId, NodeId)]) {
+        for (gang, shy) in model.shy.iter().filter(|(gang, _)| *gang != demand.gang) {
+            let held: Vec<NodeId> = places
+                .iter()
+                .filter(|(of, role, _)| of == gang && role == shy)
+                .map(|(_, _, node)| *node)
+                .collect();
+            for term in model.role(*gang, *shy).company.iter().filter(|term| term.anti && term.required) {
+                let mut at = vec![false; model.nodes.len()];
+                for node in &held {
+                    at[node.index()] = true;
+                }
+                let near = spread_over(&model.likenesses[term.near], &at);
+                for (role, kept) in self.kept_from.iter_mut().enumerate() {
+                    if model.crowds[term.whom].has(demand.gang, RoleId::new(role)) {
+                        kept.iter_mut().zip(&near).for_each(|(kept, near)| *kept |= near);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a role is the only one of its kind in the gang, with a single replica.
+fn is_only_one(demand: &Demand, others: &[usize], role: RoleId) -> bool {
+    let replicas = |other: usize| {
+        let running = demand.running[other].len();
+        let most = demand.choice.as_ref().map_or(demand.counts[other], |choice| choice.most[other]);
+        running + number(most)
+    };
+    others == [role.index()] && replicas(role.index()) == 1
+}
+
+/// What is marked, and all that is like it.
+fn spread_over(likeness: &[Option<u32>], marked: &[bool]) -> Vec<bool> {
+    let classes: std::collections::BTreeSet<u32> = likeness
+        .iter()
+        .zip(marked)
+        .filter_map(|(class, marked)| if *marked { *class } else { None })
+        .collect();
+    likeness.iter().map(|class| class.is_some_and(|class| classes.contains(&class))).collect()
+}
+
+/// A count that is known not to be negative.
+pub(super) fn number(count: i64) -> usize {
+    usize::try_from(count.max(0)).unwrap_or(usize::MAX)
+}
+
+/// The role with the most replicas, running ones included.
+pub(super) fn largest_role(demand: &Demand) -> usize {
+    let most = |role: usize| {
+        let new = demand.choice.as_ref().map_or(demand.counts[role], |choice| choice.most[role]);
+        (new, demand.running[role].len())
+    };
+    (0..demand.counts.len()).max_by_key(|role| (most(*role), std::cmp::Reverse(*role))).unwrap_or(0)
+}
