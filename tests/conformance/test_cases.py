@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import gangplan as gp
 from conformance import cases, check_case
 from conformance.__main__ import unsupported
 from conformance.answer import solved
@@ -16,20 +15,10 @@ CASES = [
 EXACT_COMPLAINTS = {"17", "18", "19", "27", "28", "31", "54", "56", "59"}
 """Public complaints with exact numbers; 47 needs evictions, 57 parts of GPUs, 55 is in ``test_golden.py``."""
 
-OPEN: set[str] = set()
-"""Cases that do not pass yet; one that does must be taken off."""
-
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_the_plan_meets_the_case_and_both_judges_say_so(case, request):
-    if case["id"] in OPEN:
-        request.applymarker(pytest.mark.xfail(reason="not built yet"))
-    try:
-        answer = solved(case)
-    except gp.InvalidInput as error:
-        if all("not supported yet" in problem.message for problem in error.problems):
-            pytest.xfail("a rule of the case is not built yet, and is refused")
-        raise
+def test_the_plan_meets_the_case_and_both_judges_say_so(case):
+    answer = solved(case)
     failures, theirs = judge(case, answer).failures, check_case.check(case, answer)[0]
     assert bool(failures) == bool(theirs), (failures, theirs)
     assert failures == ()

@@ -8,7 +8,7 @@ from conformance.judge.rules import broken
 from conformance.judge.rules.minimums import shortfalls
 from conformance.judge.world import World
 
-STEPS = 20_000
+STEPS = 4_000
 
 
 def left_waiting(after: Outcome) -> Iterator[str]:

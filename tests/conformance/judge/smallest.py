@@ -9,7 +9,7 @@ from conformance.judge.outcome import Outcome
 from conformance.judge.quantity import amount
 from conformance.judge.world import World
 
-STEPS = 20_000
+STEPS = 4_000
 UNIT = {"cpu": Fraction(1, 1000)}
 """The smallest step of a resource, where it is not one."""
 
