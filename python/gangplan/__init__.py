@@ -17,6 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gangplan.closeness import Closeness, ReplicaAffinity, Slice, Spread
+    from gangplan.columns import (
+        NONE,
+        Columns,
+        GangColumns,
+        LabelColumn,
+        NodeColumns,
+        NodeNeeds,
+        PodColumns,
+        RoleColumns,
+        RunningColumns,
+    )
     from gangplan.documents import dump
     from gangplan.errors import (
         CheckFailed,
@@ -51,6 +62,7 @@ if TYPE_CHECKING:
         Rejection,
         Stats,
     )
+    from gangplan.session import Decisions, Session
     from gangplan.snapshot import (
         Container,
         Expression,
@@ -73,6 +85,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "closeness": ("Closeness", "ReplicaAffinity", "Slice", "Spread"),
+    "columns": (
+        "NONE",
+        "Columns",
+        "GangColumns",
+        "LabelColumn",
+        "NodeColumns",
+        "NodeNeeds",
+        "PodColumns",
+        "RoleColumns",
+        "RunningColumns",
+    ),
     "documents": ("dump",),
     "errors": (
         "CheckFailed",
@@ -107,6 +130,7 @@ _HOMES = {
         "Rejection",
         "Stats",
     ),
+    "session": ("Decisions", "Session"),
     "snapshot": (
         "Container",
         "Expression",

@@ -1,13 +1,17 @@
-"""The Rust core: documents in, documents out, as JSON bytes. Only ``gangplan.solver`` uses it.
+"""The Rust core: documents in, documents out, as JSON bytes; columns in, arrays out.
+
+Only ``gangplan.solver`` and ``gangplan.session`` use it.
 
 Every function that takes a document raises :class:`gangplan.errors.InvalidInput` with all problems at once if
 it is unsound, and :class:`gangplan.errors.SolverError` on a bug. Long calls release the interpreter and end on
 Ctrl-C with :class:`KeyboardInterrupt`.
 """
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, final
 
 __all__ = [
+    "Decisions",
+    "Session",
     "check",
     "format_quantity",
     "parse_quantity",
@@ -85,3 +89,48 @@ def format_quantity(resource: str, amount: int) -> str:
 
 def version() -> str:
     """Give the version of the core."""
+
+@final
+class Session:
+    """A cluster held in memory; it never changes, and any thread may use it."""
+
+    def __new__(cls, columns: object, texts: bytes) -> Session:
+        """Take a cluster in.
+
+        Args:
+            columns: What has the attributes of ``gangplan.Columns``.
+            texts: A ``Snapshot`` document with the queues, a node for each set of taints, and a gang with a role
+                for each of the needs, if there are any.
+        """
+
+    def solve(self, options: bytes) -> Decisions:
+        """Decide which waiting gangs start now, and where.
+
+        Args:
+            options: A ``SolveOptions`` document.
+        """
+
+@final
+class Decisions:
+    """What a solve decided. Arrays are bytes: ``uint32`` in the order of the machine, ``proven`` one byte each."""
+
+    @property
+    def gangs(self) -> bytes: ...
+    @property
+    def roles(self) -> bytes: ...
+    @property
+    def indexes(self) -> bytes: ...
+    @property
+    def nodes(self) -> bytes: ...
+    @property
+    def refused(self) -> bytes: ...
+    @property
+    def proven(self) -> bytes: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def visited(self) -> int: ...
+    @property
+    def trials(self) -> int: ...

@@ -1,4 +1,4 @@
-"""The door to the Rust solver: load, solve, check, traffic. The only user of ``_core``."""
+"""The door to the Rust solver: load, solve, check, traffic. It and ``session`` are the users of ``_core``."""
 
 import os
 from collections.abc import Mapping

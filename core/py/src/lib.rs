@@ -1,8 +1,11 @@
-//! What Python sees of the solver: bytes in, bytes out. No rule and no type of the solver is repeated here.
+//! What Python sees of the solver: bytes and buffers in, bytes out. No rule and no type of the solver is repeated here.
 
+mod buffers;
+mod columns;
 mod documents;
 mod entry;
 mod error;
+mod session;
 mod solve;
 
 use pyo3::prelude::*;
@@ -11,11 +14,13 @@ use pyo3::prelude::*;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The placement solver; `gangplan.solver` is its only user.
+/// The placement solver; `gangplan.solver` and `gangplan.session` are its only users.
 #[pymodule]
 mod _core {
     #[pymodule_export]
     use super::documents::{format_quantity, parse_quantity, roundtrip, rules, schema, validate, version};
+    #[pymodule_export]
+    use super::session::{Decisions, Session};
     #[pymodule_export]
     use super::solve::{check, solve, traffic};
 }

@@ -21,6 +21,15 @@ pub enum Error {
     Interrupted,
 }
 
+impl Error {
+    /// Bad input, with its problems put in the order of their paths.
+    pub fn invalid(document: &'static str, mut problems: Vec<Problem>) -> Self {
+        problems.sort_by(|a, b| natural_order(&a.path, &b.path).then_with(|| a.code.cmp(&b.code)));
+        problems.dedup();
+        Self::Invalid { document, problems }
+    }
+}
+
 /// One thing that is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {

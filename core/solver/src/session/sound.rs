@@ -75,6 +75,12 @@ impl Findings {
         let levels = columns.topology.len() + 1;
         self.positions(&gangs.required, "$.gangs.required", count, true, levels, true);
         self.positions(&gangs.preferred, "$.gangs.preferred", count, true, levels, true);
+        for (row, (preferred, required)) in gangs.preferred.iter().zip(&gangs.required).enumerate() {
+            if preferred < required && *required != NONE {
+                let message = "must not be coarser than the required level";
+                self.report(format!("$.gangs.preferred[{row}]"), ProblemCode::Contradiction, message);
+            }
+        }
     }
 
     fn roles(&mut self, columns: &Columns) {

@@ -222,7 +222,10 @@ impl Part<'_> {
 fn resource_names(columns: &Columns) -> Vec<String> {
     let mut names = columns.resources.clone();
     names.push(PODS.to_owned());
-    names.extend(columns.queues.iter().flat_map(|queue| queue.limit.keys().cloned()));
+    for queue in &columns.queues {
+        let deserved = queue.deserved.iter().flat_map(std::collections::BTreeMap::keys);
+        names.extend(queue.limit.keys().chain(queue.guarantee.keys()).chain(deserved).cloned());
+    }
     names.sort();
     names.dedup();
     names
