@@ -52,6 +52,18 @@ fn spread<'a>(cluster: &Cluster<'a>, gang: &'a Gang, plan: &Plan) -> Seats<'a> {
 fn asked(cluster: &Cluster<'_>, gang: &Gang, spread: &Seats<'_>, path: &Path<'_>, found: &mut Violations) {
     let mut judge = |asked: Option<&Closeness>, of: &str, roles: &[&str]| {
         if let Some(asked) = asked {
+            let outside = spread
+                .keys()
+                .find(|(node, role)| roles.contains(role) && !is_inside(cluster, cluster.nodes[node]));
+            let is_key = |level: &String| cluster.snapshot.topology.contains(level);
+            if let Some((node, _)) = outside {
+                let message = format!("node {node} is in no domain, where replicas{of} must be");
+                if asked.required.as_ref().is_some_and(is_key) {
+                    found.add(Rule::TopologySplit, path, message);
+                } else if asked.slices.iter().any(|slice| is_key(&slice.level)) {
+                    found.add(Rule::SlicesBroken, path, message);
+                }
+            }
             close(asked, of, |level| per_domain(cluster, spread, roles, level), path, found);
         }
     };

@@ -66,10 +66,10 @@ impl Demand {
         let floor: Vec<i64> = facts.roles.iter().zip(&have).map(|(role, have)| role.min.max(*have)).collect();
         let totals = fewest(facts, &have, &most);
         let counts: Vec<i64> = totals.iter().zip(&have).map(|(total, have)| total - have).collect();
-        // More than one role can grow beyond its own minimum, or slices ask for more than the fewest.
+        // More than one role can grow beyond its own minimum, or the fewest may be too few.
         let slack = (0..most.len()).filter(|role| have[*role] + most[*role] > floor[*role]).count();
         let is_open = totals != floor && slack > 1;
-        let choice = (slack > 0 && (is_open || has_slices(facts))).then(|| Choice {
+        let choice = (slack > 0 && (is_open || asks_for_more(facts))).then(|| Choice {
             least: floor.iter().zip(&have).map(|(floor, have)| floor - have).collect(),
             most,
         });
@@ -87,11 +87,12 @@ impl Demand {
         }
         let mut order: Vec<RoleId> = now.roles().collect();
         order.sort_by_key(|role| (std::cmp::Reverse(facts.roles[role.index()].priority), *role));
-        order.into_iter().map(|role| now.step(facts, role)).collect()
+        order.into_iter().map(|role| now.step(model, role)).collect()
     }
 
     /// The smallest growth that has one more of a role.
-    fn step(&self, facts: &GangFacts, role: RoleId) -> Self {
+    fn step(&self, model: &Model, role: RoleId) -> Self {
+        let facts = model.gang(self.gang);
         let mut most = vec![0; self.counts.len()];
         most[role.index()] = 1;
         let have = self.have();
@@ -111,6 +112,12 @@ impl Demand {
             if held < group.min {
                 raise(&group.roles, group.min - held);
             }
+        }
+        for term in facts.roles[role.index()].company.iter().filter(|term| term.required && !term.anti) {
+            let crowd = &model.crowds[term.whom];
+            let inside: Vec<RoleId> =
+                all.iter().copied().filter(|other| crowd.has(self.gang, *other)).collect();
+            raise(&inside, if inside == [role] { 2 } else { 1 });
         }
         for (most, left) in most.iter_mut().zip(&self.counts) {
             *most = (*most).min(*left);
@@ -151,8 +158,10 @@ impl Demand {
     }
 }
 
-fn has_slices(facts: &GangFacts) -> bool {
+/// Whether the fewest replicas may be too few: slices ask for whole ones, and some replicas for company.
+fn asks_for_more(facts: &GangFacts) -> bool {
     facts.asked(&[]).any(|(_, closeness)| !closeness.slices.is_empty())
+        || facts.roles.iter().any(|role| role.company.iter().any(|term| term.required && !term.anti))
 }
 
 /// Whether a gang may have `totals` replicas of its roles: none, or all its minimums.

@@ -20,7 +20,7 @@ mod zones;
 use std::collections::BTreeMap;
 
 use super::{Answer, Budget, Seat};
-use crate::constraint::gang::{has_groups, is_legal};
+use crate::constraint::gang::{Choice, has_groups, is_legal};
 use crate::constraint::{Demand, quota};
 use crate::model::{GangId, Level, Model, NodeId, RoleId};
 use crate::objective::locality::Spot;
@@ -45,7 +45,7 @@ pub(crate) fn is_needed(model: &Model, demand: &Demand) -> bool {
 /// Places a demand whole and books it in the Ledger. Limits are asked of each choice of counts.
 pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
     budget.count_trial();
-    let found = search(ledger, demand, budget);
+    let found = search_with_company(ledger, demand, budget);
     if budget.poll().is_some() && !matches!(found, Found::Seats(_)) {
         return Answer::Stopped;
     }
@@ -68,6 +68,35 @@ enum Found {
     Spent,
 }
 
+/// The search; where there is a choice of counts, also for a single replica of each kind that would need company of
+/// its own kind if there were more.
+fn search_with_company(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Found {
+    let mut found = search(ledger, demand, budget);
+    let Some(choice) = demand.choice.as_ref().filter(|_| matches!(found, Found::Nothing)) else {
+        return found;
+    };
+    let model = ledger.model();
+    for (role, facts) in model.gang(demand.gang).roles() {
+        for term in facts.company.iter().filter(|term| term.required && !term.anti) {
+            let is_of_kind = |other: usize| model.crowds[term.whom].has(demand.gang, RoleId::new(other));
+            let mut most = choice.most.clone();
+            for (other, most) in most.iter_mut().enumerate().filter(|(other, _)| is_of_kind(*other)) {
+                *most = i64::from(other == role.index()).min(*most);
+            }
+            let possible =
+                is_of_kind(role.index()) && most.iter().zip(&choice.least).all(|(most, least)| most >= least);
+            if most != choice.most && possible {
+                let choice = Some(Choice { most, ..choice.clone() });
+                found = search_with_company(ledger, &Demand { choice, ..demand.clone() }, budget);
+                if !matches!(found, Found::Nothing) {
+                    return found;
+                }
+            }
+        }
+    }
+    found
+}
+
 fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Found {
     let model = ledger.model();
     let have: Vec<usize> = demand.running.iter().map(Vec::len).collect();
@@ -85,7 +114,7 @@ fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Foun
     let places = places(ledger, demand);
     let likenesses: Vec<usize> =
         model.gang(demand.gang).roles.iter().flat_map(|role| &role.company).map(|term| term.near).collect();
-    let (tree, _) = Tree::over(model, &offers.nodes, &likenesses);
+    let (tree, _) = Tree::over(model, &offers.nodes, &likenesses, &levels_asked(model, demand));
     let rules = Rules::of(model, demand, &tree, &offers.nodes, &places);
     offers.restrict(&rules);
     let zones = Zones::of(model, demand, &places);
@@ -100,11 +129,15 @@ fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Foun
     let setting = Setting { rules: rules.tests.clone(), single: required.collect() };
     let Some(sums) = ground.sums(&setting.rules, &setting.single, budget) else { return Found::Spent };
     let Some(vector) = choose(ledger, demand, &ground, &sums, &have) else {
-        return if rules.is_partial { Found::Spent } else { Found::Nothing };
+        return Found::Nothing;
     };
     let (setting, sums) = wishes::grant(&ground, &rules, setting, sums, &vector, budget);
     let mut seats = Seats { ground: &ground, sums: &sums, fill: budget.fill(), found: Vec::new() };
     if !seat(&mut seats, &rules, &setting, &vector, budget) {
+        return Found::Spent;
+    }
+    let held = held(&ground, &seats.found);
+    if !rules.hold_across(model, &held) {
         return Found::Spent;
     }
     Found::Seats(spots(&ground, seats.found))
@@ -197,6 +230,28 @@ fn choose(
         }
     }
     best.map(|(_, _, vector)| vector)
+}
+
+/// The levels that the rules of a gang are about.
+fn levels_asked(model: &Model, demand: &Demand) -> Vec<Level> {
+    let facts = model.gang(demand.gang);
+    let all: Vec<RoleId> = facts.roles().map(|(role, _)| role).collect();
+    let mut levels: Vec<Level> = demand.required.into_iter().collect();
+    for (_, closeness) in facts.asked(&all) {
+        levels.extend(closeness.required.iter().chain(&closeness.preferred));
+        levels.extend(closeness.slices.iter().chain(&closeness.spread).map(|layer| layer.level));
+    }
+    levels
+}
+
+/// What each node holds in the end, what runs there included.
+fn held(ground: &Ground<'_>, found: &[(usize, Vec<usize>)]) -> Vec<(NodeId, Vec<usize>)> {
+    let touched: BTreeMap<usize, &Vec<usize>> = found.iter().map(|(leaf, vector)| (*leaf, vector)).collect();
+    let leaf = |(index, branch): (usize, &tree::Branch)| {
+        let vector = touched.get(&index).copied().unwrap_or(&ground.running[index]);
+        Some((branch.node?, vector.clone()))
+    };
+    ground.tree.branches.iter().enumerate().filter_map(leaf).collect()
 }
 
 /// What the leaves hold beyond what runs there, sorted by node, then role.

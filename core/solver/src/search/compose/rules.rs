@@ -69,7 +69,6 @@ impl Test {
 /// Replicas of others, by node, that a term on company is about: `presences[i]` belongs to the tests that ask for `i`.
 #[derive(Debug)]
 pub(super) struct Presence {
-    pub(super) rung: usize,
     /// By node, whether somebody of that kind holds a place there.
     pub(super) at: Vec<bool>,
 }
@@ -84,8 +83,8 @@ pub(super) struct Rules {
     pub(super) kept_from: Vec<Vec<bool>>,
     /// Terms that should hold, as rules to try.
     pub(super) wishes: Vec<Rule>,
-    /// A term could not be said as a test on domains: what is found may break it.
-    pub(super) is_partial: bool,
+    /// Required terms that cannot be said as tests on domains, each with its likeness: what is found may break them.
+    pub(super) crossing: Vec<(usize, Test)>,
 }
 
 /// The units of a demand: the gang, its groups from outer to inner, its roles.
@@ -116,6 +115,27 @@ pub(super) fn units(model: &Model, demand: &Demand) -> Vec<Unit> {
 }
 
 impl Rules {
+    /// Whether what the nodes hold in the end keeps the terms that are no tests on domains.
+    pub(super) fn hold_across(&self, model: &Model, held: &[(NodeId, Vec<usize>)]) -> bool {
+        self.crossing.iter().all(|(near, test)| {
+            let mut sums: std::collections::BTreeMap<u32, Vec<usize>> = std::collections::BTreeMap::new();
+            for (node, vector) in held {
+                if let Some(class) = model.likenesses[*near][node.index()] {
+                    let sum = sums.entry(class).or_insert_with(|| vec![0; vector.len()]);
+                    sum.iter_mut().zip(vector).for_each(|(sum, more)| *sum += more);
+                }
+            }
+            let has_strangers = |class: u32| match test {
+                Test::Together(_, _, presence) => {
+                    let at = &self.presences[*presence].at;
+                    model.likenesses[*near].iter().zip(at).any(|(one, at)| *one == Some(class) && *at)
+                }
+                _ => false,
+            };
+            sums.iter().all(|(class, sum)| has_strangers(*class) || test.passes(sum))
+        })
+    }
+
     pub(super) fn of(
         model: &Model,
         demand: &Demand,
@@ -189,21 +209,18 @@ impl Rules {
                     // The first of its kind needs no company.
                     continue;
                 } else {
-                    self.presences.push(Presence { rung: usize::MAX, at: near });
+                    self.presences.push(Presence { at: near });
                     Test::Together(role.index(), others.clone(), self.presences.len() - 1)
                 };
                 if term.anti && others.is_empty() && term.required {
                     continue;
                 }
                 let Some(rung) = tree.of_likeness(model, nodes, term.near) else {
-                    self.is_partial |= term.required;
+                    if term.required {
+                        self.crossing.push((term.near, test));
+                    }
                     continue;
                 };
-                if let Some(presence) =
-                    self.presences.last_mut().filter(|presence| presence.rung == usize::MAX)
-                {
-                    presence.rung = rung;
-                }
                 let rule = Rule { rung, test };
                 if term.required { self.tests.push(rule) } else { self.wishes.push(rule) }
             }
@@ -234,14 +251,14 @@ impl Rules {
     }
 }
 
-/// Whether a role is the only one of its kind in the gang, with a single replica.
+/// Whether a replica of a role is the only one of its kind in the gang.
 fn is_only_one(demand: &Demand, others: &[usize], role: RoleId) -> bool {
     let replicas = |other: usize| {
         let running = demand.running[other].len();
         let most = demand.choice.as_ref().map_or(demand.counts[other], |choice| choice.most[other]);
         running + number(most)
     };
-    others == [role.index()] && replicas(role.index()) == 1
+    others.contains(&role.index()) && others.iter().map(|other| replicas(*other)).sum::<usize>() == 1
 }
 
 /// What is marked, and all that is like it.

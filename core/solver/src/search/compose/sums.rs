@@ -140,6 +140,8 @@ impl<'a> Ground<'a> {
             };
             if branch.class.is_some() {
                 self.filter(&mut set, index, rules, &masks);
+            } else {
+                self.outside(&mut set, branch.rung, rules, single);
             }
             words += space.words();
             if words > MOST_WORDS {
@@ -152,6 +154,18 @@ impl<'a> Ground<'a> {
         let roots: Vec<&Counts> = self.tree.roots.iter().map(|root| &*of[*root]).collect();
         let total = self.total(&roots, &exclusive[0], budget)?;
         Some(Sums { of, total, exclusive })
+    }
+
+    /// Nodes without a domain of a level hold nothing of what must lie in domains of it.
+    fn outside(&self, set: &mut Counts, rung: usize, rules: &[Rule], single: &[(Vec<usize>, usize)]) {
+        let sliced = rules.iter().filter(|rule| rule.rung == rung).filter_map(|rule| match &rule.test {
+            Test::Multiple(roles, _) => Some(roles),
+            _ => None,
+        });
+        let whole = single.iter().filter(|(_, at)| *at == rung).map(|(roles, _)| roles);
+        for roles in sliced.chain(whole) {
+            set.keep(&self.space.only(|vector| roles.iter().all(|role| vector[*role] == 0)));
+        }
     }
 
     fn filter(&self, set: &mut Counts, index: usize, rules: &[Rule], masks: &[Counts]) {

@@ -36,25 +36,26 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The tree over `nodes`, in canonical order, with `likenesses` as levels where they nest with the topology;
-    /// also those that do not.
-    pub(super) fn over(model: &Model, nodes: &[NodeId], likenesses: &[usize]) -> (Self, Vec<usize>) {
-        let mut rungs: Vec<Rung> = model.topology.parting().map(Rung::Level).collect();
-        let mut crossing = Vec::new();
-        for &alike in likenesses {
-            let fresh = Rung::Alike(alike);
-            if rungs.iter().any(|rung| same(model, nodes, *rung, fresh)) {
-                continue;
-            }
-            let place = (0..rungs.len()).rev().find(|place| {
-                rungs[..*place].iter().all(|coarse| nests(model, nodes, *coarse, fresh))
-                    && rungs[*place..].iter().all(|fine| nests(model, nodes, fresh, *fine))
-            });
-            match place {
-                Some(place) => rungs.insert(place, fresh),
-                None => crossing.push(alike),
-            }
-        }
+    /// The tree over `nodes`, in canonical order, with `likenesses` as levels where they nest with the topology, of
+    /// which only `levels` are asked for; also those that do not.
+    pub(super) fn over(
+        model: &Model,
+        nodes: &[NodeId],
+        likenesses: &[usize],
+        levels: &[Level],
+    ) -> (Self, Vec<usize>) {
+        let all: Vec<Rung> = model.topology.parting().map(Rung::Level).collect();
+        let (rungs, crossing) = nested(model, nodes, likenesses, all);
+        let (rungs, crossing) = if crossing.is_empty() {
+            (rungs, crossing)
+        } else {
+            // Levels that no rule asks for only make places compact: better without them than with a rule that cannot
+            // be said.
+            let node = model.topology.node_level();
+            let asked = |level: &Level| *level == node || levels.contains(level);
+            let few: Vec<Rung> = model.topology.parting().filter(asked).map(Rung::Level).collect();
+            nested(model, nodes, likenesses, few)
+        };
         let mut tree = Self { rungs, branches: Vec::new(), roots: Vec::new() };
         tree.roots = tree.grow(model, nodes, 0);
         (tree, crossing)
@@ -85,6 +86,31 @@ impl Tree {
     pub(super) fn of_likeness(&self, model: &Model, nodes: &[NodeId], alike: usize) -> Option<usize> {
         self.rungs.iter().position(|rung| same(model, nodes, *rung, Rung::Alike(alike)))
     }
+}
+
+/// `rungs` with the likenesses that nest with them put in between; and those that do not.
+fn nested(
+    model: &Model,
+    nodes: &[NodeId],
+    likenesses: &[usize],
+    mut rungs: Vec<Rung>,
+) -> (Vec<Rung>, Vec<usize>) {
+    let mut crossing = Vec::new();
+    for &alike in likenesses {
+        let fresh = Rung::Alike(alike);
+        if rungs.iter().any(|rung| same(model, nodes, *rung, fresh)) {
+            continue;
+        }
+        let place = (0..rungs.len()).rev().find(|place| {
+            rungs[..*place].iter().all(|coarse| nests(model, nodes, *coarse, fresh))
+                && rungs[*place..].iter().all(|fine| nests(model, nodes, fresh, *fine))
+        });
+        match place {
+            Some(place) => rungs.insert(place, fresh),
+            None => crossing.push(alike),
+        }
+    }
+    (rungs, crossing)
 }
 
 fn class(model: &Model, rung: Rung, node: NodeId) -> Option<u32> {
