@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from gangplan.bench import rows, shapes, traffic
+from gangplan.bench.column_door import Sessions
 from gangplan.bench.door import Documents
 from gangplan.bench.measure import Figures, measure
 from gangplan.bench.rows import Line
@@ -55,7 +56,7 @@ def of_workloads(only: list[str], runs: int) -> Iterator[tuple[str, float, Figur
     """Rows of workloads: the row, its value, and all figures behind it."""
     for name, share in OF_WORKLOADS.items():
         if not only or name in only:
-            figures = measure(shapes.make(name.replace(".", "-")), Documents(), runs)
+            figures = measure(shapes.make(name.replace(".", "-")), Sessions(), runs)
             yield name, figures.cpu_ms / share, figures
 
 
@@ -71,6 +72,20 @@ def reading(runs: int) -> float:
     return median(times) * 1000
 
 
+def handing_over(runs: int) -> float:
+    """Milliseconds to hand 100,000 placements over as arrays, after they were decided."""
+    door = Sessions()
+    session = door.open(door.read(shapes.crowd(10_000)))
+    times = []
+    for _ in range(runs):
+        decisions = session.solve()
+        begin = time.perf_counter()
+        arrays = decisions.gangs, decisions.roles, decisions.indexes, decisions.nodes
+        times.append(time.perf_counter() - begin)
+        assert all(len(array) == 100_000 for array in arrays)
+    return median(times) * 1000
+
+
 def main() -> int:
     """Measure; 1 if a row is worse than it must be."""
     asked = argparse.ArgumentParser(description=__doc__)
@@ -80,7 +95,7 @@ def main() -> int:
     only = [name for name in given.only.split(",") if name]
     if unknown := sorted(set(only) - set(rows.ROWS)):
         sys.exit(f"no row is called {', '.join(unknown)}")
-    here = {*OF_WORKLOADS, "T13.json", "Q4"}
+    here = {*OF_WORKLOADS, "T13.arrays", "T13.json", "Q4"}
     lines: list[Line] = []
     quality: list[Figures] = []
 
@@ -93,6 +108,8 @@ def main() -> int:
             if line.id not in here:
                 tell(line)
     scan = next((line.value / line.ratio for line in lines if line.id == "T3.easy" and line.ratio), None)
+    if not only or "T13.arrays" in only:
+        tell(rows.line("T13.arrays", handing_over(given.runs), scan))
     if not only or "T13.json" in only:
         tell(rows.line("T13.json", reading(given.runs), scan))
     if not only or "Q4" in only:

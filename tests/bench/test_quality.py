@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangplan.bench.door import Documents
+from gangplan.bench.column_door import Sessions
 from gangplan.bench.measure import measure
 from gangplan.bench.shapes import GPUS, make
 
@@ -15,7 +15,7 @@ def test_the_stream_is_placed_whole_and_in_the_fewest_racks(name, racks):
 
     So 937 gangs lie in one rack each, and the other 63 in the rests of two: 1.063 racks a gang, and none does better.
     """
-    figures = measure(make(name), Documents(), runs=1)
+    figures = measure(make(name), Sessions(), runs=1)
     assert (figures.gangs_placed, figures.pods_placed) == (1000, 10_000)
     assert figures.racks_per_gang == racks
 
@@ -30,7 +30,7 @@ def test_1063_is_the_least_that_1000_gangs_need_on_1250_nodes():
 @pytest.mark.parametrize("name", ["W2-1250", "W2-10000"])
 def test_the_large_gang_lies_in_the_fewest_racks_of_any_block_and_no_server_is_alone(name):
     workload = make(name)
-    figures = measure(workload, Documents(), runs=1)
+    figures = measure(workload, Sessions(), runs=1)
     assert (figures.gangs_placed, figures.pods_placed) == (1, 576)
     assert figures.racks_per_gang == fewest_racks(workload) <= 6
     assert figures.ps_racks_without_workers == 0

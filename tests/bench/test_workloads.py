@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
+from gangplan.bench.column_door import Sessions
 from gangplan.bench.door import Documents
 from gangplan.bench.measure import measure
 from gangplan.bench.shapes import GPUS, RECIPES, make
@@ -83,24 +84,41 @@ def trimmed(name, *, gangs):
     return replace(workload, gangs=(*kept, *workload.waiting[:gangs]))
 
 
-def test_figures_tell_what_was_placed_and_how_close():
-    figures = measure(trimmed("W1t-1250", gangs=12), Documents(), runs=2)
+DOORS = pytest.mark.parametrize("door", [Documents(), Sessions()], ids=lambda door: type(door).__name__)
+
+
+@DOORS
+def test_figures_tell_what_was_placed_and_how_close(door):
+    figures = measure(trimmed("W1t-1250", gangs=12), door, runs=2)
     assert (figures.gangs_placed, figures.pods_placed, figures.runs) == (12, 120, 2)
     assert figures.racks_per_gang == 1.0
     assert figures.ps_racks_without_workers == 0
     assert figures.min_ms <= figures.total_ms
 
 
-def test_refusals_place_nothing():
-    figures = measure(trimmed("W3-1250", gangs=5), Documents(), runs=1)
+@DOORS
+def test_refusals_place_nothing(door):
+    figures = measure(trimmed("W3-1250", gangs=5), door, runs=1)
     assert (figures.gangs_placed, figures.pods_placed, figures.racks_per_gang) == (0, 0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["W1-1250", "W1t-1250", "W2-1250", "W3t-1250", "W4t-500"])
+def test_documents_and_sessions_place_every_replica_on_the_same_node(name):
+    workload = trimmed(name, gangs=200)
+    found = [
+        door.places(workload, door.act(door.open(door.read(workload)))) for door in (Documents(), Sessions())
+    ]
+    assert found[0] == found[1]
 
 
 class Scattered:
     """A door to no solver: workers in the first rack, a PS in the first and one in the last."""
 
-    def open(self, workload):
+    def read(self, workload):
         return workload
+
+    def open(self, rows):
+        return rows
 
     def act(self, state):
         return {"big": [[0, 1], [2, len(state.nodes) - 1]]}

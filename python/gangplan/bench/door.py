@@ -9,15 +9,19 @@ from gangplan.options import SolveOptions
 from gangplan.snapshot import Gang, Node, Queue, Role, Running, Snapshot
 from gangplan.solver import solve
 
+Rows = TypeVar("Rows")
 State = TypeVar("State")
 Places = Mapping[str, Sequence[Sequence[int]]]
 """Placed gang → for each of its roles, in their order, the position in ``nodes`` of each replica."""
 
 
-class Door(Protocol[State]):
+class Door(Protocol[Rows, State]):
     """Takes a workload in, decides, and tells where the replicas of placed gangs are."""
 
-    def open(self, workload: Workload) -> State:
+    def read(self, workload: Workload) -> Rows:
+        """Lay out what the file says as the door takes it; outside the measured time."""
+
+    def open(self, rows: Rows) -> State:
         """Build what the solver decides on."""
 
     def act(self, state: State) -> object:
@@ -30,8 +34,13 @@ class Door(Protocol[State]):
 class Documents:
     """Through snapshot and plan documents, as the command line does."""
 
-    def open(self, workload: Workload) -> Snapshot:
+    def read(self, workload: Workload) -> Workload:
+        """The rows as they are."""
+        return workload
+
+    def open(self, rows: Workload) -> Snapshot:
         """Build a snapshot; amounts become quantities."""
+        workload = rows
         return Snapshot(
             topology=workload.levels[:-1],
             nodes=tuple(

@@ -8,6 +8,7 @@ from typing import TypeVar
 from gangplan.bench.door import Door, Places
 from gangplan.bench.workload import GangRow, Workload
 
+Rows = TypeVar("Rows")
 State = TypeVar("State")
 
 
@@ -48,12 +49,13 @@ class Figures:
     pods_evicted: int = 0
 
 
-def measure(workload: Workload, door: Door[State], runs: int = 5) -> Figures:
+def measure(workload: Workload, door: Door[Rows, State], runs: int = 5) -> Figures:
     """Decide on a workload several times, each time from its rows in memory."""
+    rows = door.read(workload)
     opened, acted, totals, cpu = [], [], [], []
     for _ in range(runs):
         begin_cpu, begin = time.process_time(), time.perf_counter()
-        state = door.open(workload)
+        state = door.open(rows)
         middle = time.perf_counter()
         answer = door.act(state)
         end, end_cpu = time.perf_counter(), time.process_time()

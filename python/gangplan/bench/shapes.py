@@ -184,6 +184,14 @@ def make(name: str, seed: int = 7) -> Workload:
     return Workload(workload=name, seed=seed, nodes=nodes, gangs=tuple(recipe.shape(site)))
 
 
+def crowd(gangs: int) -> Workload:
+    """As many gangs of ten one-GPU workers as are asked for, on as many nodes as just hold them."""
+    nodes = -(-gangs * 10 // GPUS)
+    site = Site(nodes, ("", ""), random.Random(0))  # noqa: S311  # nothing is left to chance
+    rows = tuple(_node(number) for number in range(nodes))
+    return Workload(workload=f"crowd-{gangs}", seed=0, nodes=rows, gangs=tuple(stream(gangs)(site)))
+
+
 def _node(number: int) -> NodeRow:
     return NodeRow(
         name=f"n{number:05d}",

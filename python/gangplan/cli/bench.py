@@ -44,11 +44,11 @@ def bench(
 
 
 def _measure(path: Path, runs: int, output: render.Format) -> None:
-    from gangplan.bench.door import Documents
+    from gangplan.bench.column_door import Sessions
     from gangplan.bench.measure import measure
     from gangplan.bench.workload import read
 
-    figures = measure(read(path), Documents(), runs)
+    figures = measure(read(path), Sessions(), runs)
     if output is render.Format.JSON:
         render.say(json.dumps(asdict(figures)))
     elif output is render.Format.YAML:
