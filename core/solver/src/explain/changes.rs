@@ -50,7 +50,7 @@ pub(super) fn changes(
 }
 
 /// Whether queues and nodes admit the demand now, and where it would go. The Ledger is left as it was.
-fn admitted(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Seat> {
+pub(super) fn admitted(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Seat> {
     if quota::admits(ledger, demand) { seated(ledger, demand, budget) } else { None }
 }
 
@@ -179,7 +179,7 @@ fn waits(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> V
     changes
 }
 
-fn change(kind: ChangeKind, text: String) -> Change {
+pub(super) fn change(kind: ChangeKind, text: String) -> Change {
     Change {
         kind,
         role: None,

@@ -5,14 +5,17 @@
 
 mod certificates;
 mod changes;
+mod free;
 mod holders;
 mod levels;
+mod nodes;
 mod reason;
+mod request;
 
 use crate::constraint::{Demand, node_affinity, quota};
 use crate::decide::Refused;
-use crate::document::{Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity};
-use crate::model::{Model, ResourceId};
+use crate::document::{Change, Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity};
+use crate::model::{Level, Model, ResourceId};
 use crate::search::{Answer, Budget, place};
 use crate::state::Ledger;
 use levels::Fit;
@@ -47,12 +50,16 @@ pub(crate) fn explain(
     };
     let changes = if options.changes {
         let level = relaxed.map(|(level, _)| level);
-        changes::changes(ledger, demand, level, impossible, budget)
+        let mut changes = changes::changes(ledger, demand, level, impossible, budget);
+        if matches!(reason.stage, Stage::Capacity | Stage::Topology | Stage::Packing) {
+            changes.extend(room_changes(ledger, demand, &reason, &fits, budget));
+        }
+        changes
     } else {
         Vec::new()
     };
     let certificates = match reason.stage {
-        Stage::Capacity | Stage::Topology | Stage::Packing if refused.proven => {
+        Stage::Capacity | Stage::Topology | Stage::Packing if refused.proven && is_plain(model, demand) => {
             certificates::certificates(ledger, demand, budget)
         }
         _ => Vec::new(),
@@ -66,6 +73,31 @@ pub(crate) fn explain(
         changes,
         ..rejection(model, demand, &reason, position)
     }
+}
+
+/// Changes that make room: smaller requests, room freed where most of the gang fits, or more nodes there.
+fn room_changes(
+    ledger: &mut Ledger<'_>,
+    demand: &Demand,
+    reason: &Reason,
+    fits: &[Fit],
+    budget: &mut Budget<'_>,
+) -> Vec<Change> {
+    let decisive = demand.required.unwrap_or(Level::CLUSTER);
+    let Some(best) = fits.iter().find(|fit| fit.level == decisive) else { return Vec::new() };
+    let mut changes = Vec::new();
+    if let Some(resource) = reason.resource.or(best.limited_by) {
+        changes.extend(request::smaller_request(ledger, demand, resource, budget));
+        changes.extend(free::freed_room(ledger, demand, resource, &best.domain, budget));
+    }
+    changes.extend(nodes::more_nodes(ledger, demand, &best.domain, budget));
+    changes
+}
+
+/// Whether counts and room are all that the demand is about.
+fn is_plain(model: &Model, demand: &Demand) -> bool {
+    let facts = model.gang(demand.gang);
+    !facts.is_structured && !facts.is_elastic() && demand.choice.is_none()
 }
 
 /// Whether the gang would not fit even if nothing ran and nothing were reserved. Limits hold; that a queue is closed

@@ -1,6 +1,7 @@
 //! Snapshot → Model: the only place that reads names. It sorts everything by name.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::asked::{self, Companies};
 use super::requests::{PODS, Units};
@@ -90,10 +91,10 @@ impl Model {
         let (likenesses, crowds) = companies.finish(&sorted, &pods);
         let shy = mark_structured(&mut gangs, &crowds);
         Self {
-            gangs,
+            gangs: gangs.into_iter().map(Arc::new).collect(),
             shapes: shapes.list,
-            likenesses,
-            crowds,
+            likenesses: likenesses.into(),
+            crowds: crowds.into(),
             shy,
             quotas: quotas.iter().map(|quota| quota_facts(quota, &units, resources.len())).collect(),
             queues: queues
@@ -110,11 +111,12 @@ impl Model {
                     reserved: holder.reserved,
                     zone: holder.zone.and_then(|zone| usize::try_from(zone).ok()),
                 })
-                .collect(),
-            endings: endings(snapshot, &units, &node_ids),
-            classes: classes.verdicts,
-            nodes: nodes.iter().map(|node| node_facts(node, &units)).collect(),
-            topology,
+                .collect::<Vec<_>>()
+                .into(),
+            endings: endings(snapshot, &units, &node_ids).into(),
+            classes: classes.verdicts.into(),
+            nodes: nodes.iter().map(|node| node_facts(node, &units)).collect::<Vec<_>>().into(),
+            topology: topology.into(),
             resources,
         }
     }

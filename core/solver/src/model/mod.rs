@@ -12,6 +12,7 @@ mod requests;
 mod resources;
 mod shapes;
 mod topology;
+mod variant;
 
 pub(crate) use asked::{Closeness, Company, Crowd, GroupFacts, Likeness};
 pub(crate) use columns::Rows;
@@ -21,30 +22,32 @@ pub(crate) use resources::ResourceVec;
 pub(crate) use shapes::Shape;
 pub(crate) use topology::{Domain, Level, Topology};
 
+use std::sync::Arc;
+
 use crate::document::{Ranks, Rule};
 
-/// What every search may read.
-#[derive(Debug)]
+/// What every search may read. A clone shares all that is large.
+#[derive(Debug, Clone)]
 pub(crate) struct Model {
     /// Names of the resources, sorted.
     pub(crate) resources: Vec<String>,
-    pub(crate) topology: Topology,
+    pub(crate) topology: Arc<Topology>,
     /// In canonical order.
-    pub(crate) nodes: Vec<NodeFacts>,
+    pub(crate) nodes: Arc<Vec<NodeFacts>>,
     pub(crate) queues: Vec<QueueFacts>,
-    pub(crate) gangs: Vec<GangFacts>,
+    pub(crate) gangs: Vec<Arc<GangFacts>>,
     /// Pods of no gang.
-    pub(crate) pods: Vec<PodFacts>,
+    pub(crate) pods: Arc<Vec<PodFacts>>,
     /// What is known to end, the soonest first.
-    pub(crate) endings: Vec<Ending>,
+    pub(crate) endings: Arc<Vec<Ending>>,
     /// By class, the first rule that keeps each node away; none where the class may run.
-    pub(crate) classes: Vec<Vec<Option<Rule>>>,
+    pub(crate) classes: Arc<Vec<Vec<Option<Rule>>>>,
     /// Requests with their classes, each once.
     pub(crate) shapes: Vec<Shape>,
     /// What near means in terms on company.
-    pub(crate) likenesses: Vec<Likeness>,
+    pub(crate) likenesses: Arc<Vec<Likeness>>,
     /// Whom terms on company are about.
-    pub(crate) crowds: Vec<Crowd>,
+    pub(crate) crowds: Arc<Vec<Crowd>>,
     /// Roles that must not have certain others near them.
     pub(crate) shy: Vec<(GangId, RoleId)>,
     /// Limits on namespaces, by name.
@@ -52,7 +55,7 @@ pub(crate) struct Model {
 }
 
 /// A limit on a namespace.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct QuotaFacts {
     pub(crate) namespace: String,
     /// By resource; none: no limit.
@@ -75,7 +78,7 @@ pub(crate) struct NodeFacts {
 }
 
 /// A queue.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct QueueFacts {
     pub(crate) name: String,
     pub(crate) parent: Option<QueueId>,
@@ -91,7 +94,7 @@ pub(crate) struct QueueFacts {
 }
 
 /// A gang.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct GangFacts {
     pub(crate) name: String,
     pub(crate) queue: Option<QueueId>,
@@ -149,7 +152,7 @@ impl GangFacts {
 }
 
 /// A role of a gang.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RoleFacts {
     pub(crate) name: String,
     pub(crate) replicas: i64,
@@ -185,7 +188,7 @@ impl RoleFacts {
 }
 
 /// A replica that holds a place.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RunningReplica {
     pub(crate) node: NodeId,
     pub(crate) index: i64,

@@ -126,7 +126,7 @@ fn wants(model: &Model) -> Vec<i128> {
             add(gang.queue, &role.request, role.replicas);
         }
     }
-    for pod in &model.pods {
+    for pod in model.pods.iter() {
         add(pod.queue, &pod.request, 1);
     }
     wants

@@ -14,7 +14,7 @@ mod role_mix;
 mod spread;
 
 pub(crate) use budget::{Budget, Stop};
-pub(crate) use exact::{Prover, most_of_largest};
+pub(crate) use exact::{Prover, fits_with_more, most_of_largest};
 pub(crate) use field::Field;
 pub(crate) use greedy::as_many_as_fit;
 pub(crate) use place::{Answer, Seat};

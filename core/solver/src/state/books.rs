@@ -40,7 +40,7 @@ impl Books {
     /// As if nothing ran and nothing were reserved.
     pub(crate) fn empty(model: &Model) -> Self {
         let mut free = Vec::with_capacity(model.nodes.len() * model.resources.len());
-        for node in &model.nodes {
+        for node in model.nodes.iter() {
             free.extend_from_slice(node.allocatable.as_slice());
         }
         let most = (i64::MAX >> 1) / i64::try_from(model.nodes.len().max(1)).unwrap_or(i64::MAX);
@@ -57,6 +57,21 @@ impl Books {
         };
         books.settle(model);
         books
+    }
+
+    /// The same amounts, with all counts to be made anew.
+    pub(super) fn without_counts(&self) -> Self {
+        Self {
+            free: self.free.clone(),
+            usage: self.usage.clone(),
+            sums: self.sums.clone(),
+            most: self.most,
+            log: Vec::new(),
+            forgotten: 0,
+            replayed: 0,
+            shapes: BTreeMap::new(),
+            asked: 0,
+        }
     }
 
     /// Takes `count` times `request` on a node while the books are set up; [`Self::settle`] them at the end.

@@ -48,7 +48,7 @@ impl<'m> Ledger<'m> {
     /// As things stand: everything that runs or is reserved holds its place, whoever owns it.
     pub(crate) fn new(model: &'m Model) -> Self {
         let mut ledger = Self::empty(model);
-        for pod in &model.pods {
+        for pod in model.pods.iter() {
             ledger.books.put(pod.node, &pod.request, 1);
             ledger.books.usage.book(model, pod.queue, &pod.request, 1);
         }
@@ -68,6 +68,16 @@ impl<'m> Ledger<'m> {
     /// As if nothing ran and nothing were reserved.
     pub(crate) fn empty(model: &'m Model) -> Self {
         Self { model, books: Books::empty(model), journal: Vec::new(), ceilings: Vec::new() }
+    }
+
+    /// The same state over a variant of the model that has the same nodes, queues and holders.
+    pub(crate) fn on<'n>(&self, variant: &'n Model) -> Ledger<'n> {
+        Ledger {
+            model: variant,
+            books: self.books.without_counts(),
+            journal: self.journal.clone(),
+            ceilings: self.ceilings.clone(),
+        }
     }
 
     pub(crate) fn model(&self) -> &'m Model {

@@ -1,5 +1,7 @@
 //! Columns → Model.
 
+use std::sync::Arc;
+
 use super::super::build::{UNLIMITED_PODS, all_pairs, queue_facts, queue_ids};
 use super::super::requests::{PODS, Units};
 use super::super::shapes::Shapes;
@@ -38,7 +40,7 @@ impl Model {
             zones: Vec::new(),
             zoned: Vec::new(),
         });
-        let nodes = nodes.collect();
+        let nodes = nodes.collect::<Vec<_>>().into();
         let mut queues: Vec<&Queue> = columns.queues.iter().collect();
         queues.sort_by(|a, b| a.name.cmp(&b.name));
         let ids = queue_ids(&queues);
@@ -55,17 +57,17 @@ impl Model {
         };
         let gangs = part.gangs(&topology);
         let model = Self {
-            pods: part.pods(),
-            endings: Vec::new(),
-            classes: gangs.classes,
+            pods: part.pods().into(),
+            endings: Vec::new().into(),
+            classes: gangs.classes.into(),
             shapes: gangs.shapes,
-            gangs: gangs.facts,
+            gangs: gangs.facts.into_iter().map(Arc::new).collect(),
             queues: queues.iter().map(|queue| queue_facts(queue, &units, &ids, resources.len())).collect(),
             nodes,
-            topology,
+            topology: topology.into(),
             resources,
-            likenesses: Vec::new(),
-            crowds: Vec::new(),
+            likenesses: Vec::new().into(),
+            crowds: Vec::new().into(),
             shy: Vec::new(),
             quotas: Vec::new(),
         };

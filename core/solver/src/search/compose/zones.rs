@@ -48,7 +48,7 @@ impl Zones {
                 }
             }
         }
-        for pod in &model.pods {
+        for pod in model.pods.iter() {
             if let Some(zone) = pod.zone {
                 take(model, &mut rooms, pod.node, &pod.request, Some(zone));
             }

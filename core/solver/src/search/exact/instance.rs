@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::constraint::node_affinity;
 use crate::model::{NodeId, RoleId};
 use crate::objective::locality::Spot;
 use crate::search::{Field, greedy};
@@ -21,6 +22,8 @@ pub(super) struct Instance {
     pub(super) wanted: Vec<i64>,
     /// What one replica takes of each relevant resource, by role.
     requests: Vec<Vec<i64>>,
+    /// The relevant resources.
+    relevant: Vec<usize>,
     pub(super) classes: Vec<Class>,
     /// In canonical order.
     pub(super) hosts: Vec<Host>,
@@ -69,20 +72,29 @@ impl Instance {
                 each.fold(0, i64::saturating_add)
             })
             .collect();
-        let mut instance =
-            Self { roles, wanted, requests, classes: Vec::new(), hosts: Vec::new(), spots: Vec::new() };
+        let mut instance = Self {
+            roles,
+            wanted,
+            requests,
+            relevant,
+            classes: Vec::new(),
+            hosts: Vec::new(),
+            spots: Vec::new(),
+        };
         let mut known: HashMap<Vec<i64>, usize> = HashMap::new();
         let mut key = Vec::new();
         for slot in slots.clone() {
             let node = field.node(slot);
             let free = ledger.free(node);
             key.clear();
-            key.extend(relevant.iter().zip(&most).map(|(resource, most)| free[*resource].min(*most)));
+            key.extend(
+                instance.relevant.iter().zip(&most).map(|(resource, most)| free[*resource].min(*most)),
+            );
             key.extend(instance.roles.iter().map(|role| field.cap(slot, *role)));
             let class = if let Some(class) = known.get(&key) {
                 *class
             } else {
-                let (free, caps) = key.split_at(relevant.len());
+                let (free, caps) = key.split_at(instance.relevant.len());
                 instance.classes.push(Class { free: free.to_vec(), caps: caps.to_vec() });
                 known.insert(key.clone(), instance.classes.len() - 1);
                 instance.classes.len() - 1
@@ -90,6 +102,24 @@ impl Instance {
             instance.hosts.push(Host { node, class });
         }
         Some(instance)
+    }
+
+    /// Adds `count` nodes like `node`, empty.
+    pub(super) fn add(&mut self, ledger: &Ledger<'_>, field: &Field<'_>, node: NodeId, count: i64) {
+        let (model, demand) = (ledger.model(), field.demand);
+        let offers = &model.nodes[node.index()].allocatable;
+        let caps = self.roles.iter().zip(&self.wanted).map(|(role, wanted)| {
+            let admits = node_affinity::admits(model, demand, *role, node);
+            if admits {
+                model.role(demand.gang, *role).request.most_in(offers.as_slice()).min(*wanted)
+            } else {
+                0
+            }
+        });
+        let free = self.relevant.iter().map(|resource| offers.as_slice()[*resource]).collect();
+        self.classes.push(Class { free, caps: caps.collect() });
+        let class = self.classes.len() - 1;
+        self.hosts.extend((0..count).map(|_| Host { node, class }));
     }
 
     /// Whether nothing is wanted any more.

@@ -23,6 +23,7 @@ mod weights;
 use std::ops::Range;
 
 use super::{Budget, Field};
+use crate::model::NodeId;
 use crate::objective::locality::Spot;
 use crate::state::Ledger;
 use bounds::Bounds;
@@ -57,7 +58,30 @@ pub(crate) fn solve(
     slots: &Range<usize>,
     budget: &mut Budget<'_>,
 ) -> Outcome {
-    let Some(mut instance) = Instance::gather(ledger, field, slots) else { return Outcome::Spent };
+    match Instance::gather(ledger, field, slots) {
+        Some(instance) => decide(instance, budget),
+        None => Outcome::Spent,
+    }
+}
+
+/// Whether the demand would fit in `slots` with `count` more nodes like `like`, empty; none if the budget ends first.
+pub(crate) fn fits_with_more(
+    ledger: &Ledger<'_>,
+    field: &Field<'_>,
+    slots: &Range<usize>,
+    (like, count): (NodeId, i64),
+    budget: &mut Budget<'_>,
+) -> Option<bool> {
+    let mut instance = Instance::gather(ledger, field, slots)?;
+    instance.add(ledger, field, like, count);
+    match decide(instance, budget) {
+        Outcome::Placed(_) => Some(true),
+        Outcome::Impossible => Some(false),
+        Outcome::Spent => None,
+    }
+}
+
+fn decide(mut instance: Instance, budget: &mut Budget<'_>) -> Outcome {
     if !budget.spend(count(instance.hosts.len())) {
         return Outcome::Spent;
     }

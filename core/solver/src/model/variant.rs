@@ -1,0 +1,22 @@
+//! The same model with one thing changed, to try what that would do. All that is large is shared.
+
+use std::sync::Arc;
+
+use super::{GangId, Model, ResourceVec, RoleId, Shape, ShapeId};
+
+impl Model {
+    /// The same, with another request of one role.
+    pub(crate) fn with_request(&self, gang: GangId, role: RoleId, request: ResourceVec) -> Self {
+        let mut variant = self.clone();
+        let facts = Arc::make_mut(&mut variant.gangs[gang.index()]);
+        let role = &mut facts.roles[role.index()];
+        role.shape = ShapeId::new(variant.shapes.len());
+        variant.shapes.push(Shape {
+            request: request.clone(),
+            class: role.class,
+            inside_topology: role.inside_topology,
+        });
+        role.request = request;
+        variant
+    }
+}
