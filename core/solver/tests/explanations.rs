@@ -41,7 +41,10 @@ fn two_jobs_that_fit_one_at_a_time_do_not_block_each_other() {
     let rejection = &plan.rejections["second"];
     assert_eq!(rejection.message, "needs 4 nvidia.com/gpu; the nodes that it may use have 0 free");
     assert_eq!((rejection.position, rejection.impossible), (1, false));
-    assert_eq!(texts_of(rejection), ["wait until first has ended"]);
+    assert_eq!(
+        texts_of(rejection),
+        ["wait until first has ended", "free 4 nvidia.com/gpu", "add 2 nodes like n1"]
+    );
     let holder = &rejection.holders[0];
     assert_eq!((holder.name.as_str(), holder.amount.as_str(), holder.reserved), ("first", "4", true));
 }
@@ -65,7 +68,10 @@ fn the_best_domain_is_named_when_the_required_level_is_too_small() {
     assert_eq!((rejection.stage, rejection.rule.as_str()), (Stage::Topology, "TOPOLOGY_TOO_SMALL"));
     assert_eq!(rejection.message, "needs 4 nvidia.com/gpu in one rack; the best rack, r7, has 2 free");
     assert_eq!(numbers(rejection), [Some("nvidia.com/gpu"), Some("4"), Some("2"), Some("r7")]);
-    assert_eq!(texts_of(rejection), ["2 workers instead of 4", "prefer one rack instead of requiring it"]);
+    assert_eq!(
+        texts_of(rejection),
+        ["2 workers instead of 4", "prefer one rack instead of requiring it", "add 1 node like n2"]
+    );
     assert!(rejection.impossible);
     let have: Vec<(&str, &str, i64)> = rejection
         .levels
@@ -91,7 +97,14 @@ fn pieces_that_are_too_small_are_told_from_sums_that_are() {
     let rejection = &plan.rejections["wider"];
     assert_eq!((rejection.stage, rejection.rule.as_str()), (Stage::Packing, "PACKING_IMPOSSIBLE"));
     assert_eq!(numbers(rejection), [Some("nvidia.com/gpu"), Some("6"), Some("4"), Some("")]);
-    assert_eq!(texts_of(rejection), ["2 workers instead of 3"]);
+    assert_eq!(
+        texts_of(rejection),
+        [
+            "2 workers instead of 3",
+            "request 1 nvidia.com/gpu for each worker instead of 2",
+            "add 1 node like n1"
+        ]
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod clusters;
 use std::sync::atomic::AtomicBool;
 
 use clusters::{Tape, member, plan_for, snapshot};
-use gangplan_solver::document::{ChangeKind, Plan, Snapshot, SolveOptions, decode, encode};
+use gangplan_solver::document::{ChangeKind, Node, Plan, Snapshot, SolveOptions, decode, encode};
 use gangplan_solver::{check, evaluate, solve};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -89,6 +89,31 @@ proptest! {
                     let next = change.to.as_ref().unwrap().parse::<i64>().unwrap() + 1;
                     set_replicas(&mut larger, name, change.role.as_ref().unwrap(), next);
                     prop_assert!(!plan_for(&larger).placements.contains_key(name), "{} more also fits", name);
+                }
+                if change.kind == ChangeKind::Nodes {
+                    let mut fewer = as_things_stand(&snapshot, &plan, name);
+                    let count: usize = change.to.as_ref().unwrap().parse().unwrap();
+                    add_nodes(&mut fewer, change, count - 1);
+                    prop_assert!(!plan_for(&fewer).placements.contains_key(name), "{} with fewer nodes", name);
+                }
+                // In a document what runs asks for less too, which leaves more room than the change says.
+                let runs = snapshot.running.iter().any(|held| held.gang.as_ref() == Some(name));
+                if change.kind == ChangeKind::Request && !runs {
+                    let mut larger = as_things_stand(&snapshot, &plan, name);
+                    let mut next = change.clone();
+                    let resource = change.resource.as_ref().unwrap();
+                    let gang = snapshot.gangs.iter().find(|gang| gang.name == *name).unwrap();
+                    let role = gang.roles.iter().find(|role| Some(&role.name) == change.role.as_ref()).unwrap();
+                    // From eight cores on requests are tried in whole cores, below in tenths of one.
+                    let step = match amount(resource, &role.requests[resource]) {
+                        8000.. if resource == "cpu" => 1000,
+                        _ if resource == "cpu" => 100,
+                        _ => 1,
+                    };
+                    let larger_request = amount(resource, change.to.as_ref().unwrap()) + step;
+                    next.to = Some(gangplan_solver::document::format_quantity(resource, larger_request));
+                    apply(&mut larger, name, &next);
+                    prop_assert!(!plan_for(&larger).placements.contains_key(name), "{} with a larger request", name);
                 }
             }
         }
@@ -202,14 +227,39 @@ fn apply(snapshot: &mut Snapshot, name: &str, change: &gangplan_solver::document
             let queue = snapshot.queues.iter_mut().find(|queue| Some(&queue.name) == change.queue.as_ref());
             queue.unwrap().limit.insert(change.resource.clone().unwrap(), change.to.clone().unwrap());
         }
-        ChangeKind::Request | ChangeKind::Free | ChangeKind::Constraint | ChangeKind::Nodes => {
-            unreachable!("not offered yet")
+        ChangeKind::Request => {
+            let gang = snapshot.gangs.iter_mut().find(|gang| gang.name == name).unwrap();
+            let role = gang.roles.iter_mut().find(|role| Some(&role.name) == change.role.as_ref()).unwrap();
+            role.requests.insert(change.resource.clone().unwrap(), change.to.clone().unwrap());
         }
+        ChangeKind::Nodes => add_nodes(snapshot, change, change.to.as_ref().unwrap().parse().unwrap()),
+        // As if all that is held there were free, which is no less than what the change frees.
+        ChangeKind::Free => {
+            let (resource, at) = (change.resource.as_ref().unwrap(), change.at.as_ref().unwrap());
+            for node in snapshot.nodes.iter_mut().filter(|node| lies_in(node, at)) {
+                if let Some(offer) = node.allocatable.get_mut(resource) {
+                    *offer = (2 * amount(resource, offer)).to_string();
+                }
+            }
+        }
+        ChangeKind::Constraint => unreachable!("not offered yet"),
         ChangeKind::Wait => {
             snapshot.gangs.retain(|gang| Some(&gang.name) != change.gang.as_ref());
             snapshot.running.retain(|held| held.gang.is_none() || held.gang != change.gang);
         }
     }
+}
+
+fn lies_in(node: &Node, domain: &str) -> bool {
+    let place: Option<Vec<&str>> =
+        ["zone", "rack"].iter().map(|key| node.labels.get(*key).map(String::as_str)).collect();
+    let within = place.is_some_and(|place| place.join("/") == domain || place[0] == domain);
+    domain.is_empty() || node.name == domain || within
+}
+
+fn add_nodes(snapshot: &mut Snapshot, change: &gangplan_solver::document::Change, count: usize) {
+    let like = snapshot.nodes.iter().find(|node| Some(&node.name) == change.node.as_ref()).unwrap().clone();
+    snapshot.nodes.extend((0..count).map(|index| Node { name: format!("new-{index}"), ..like.clone() }));
 }
 
 fn set_replicas(snapshot: &mut Snapshot, name: &str, role: &str, to: i64) {
@@ -250,6 +300,9 @@ fn random_clusters_reach_every_rule_and_change() {
         "Level",
         "Limit",
         "Wait",
+        "Request",
+        "Free",
+        "Nodes",
         "QUEUE_CLOSED",
         "QUEUE_LIMIT_EXCEEDED",
         "CAPACITY_INSUFFICIENT",

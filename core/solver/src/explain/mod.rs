@@ -90,7 +90,10 @@ fn room_changes(
         changes.extend(request::smaller_request(ledger, demand, resource, budget));
         changes.extend(free::freed_room(ledger, demand, resource, &best.domain, budget));
     }
-    changes.extend(nodes::more_nodes(ledger, demand, &best.domain, budget));
+    // A node of its own is a domain of its own: more of them help nobody who must lie on one.
+    if decisive != ledger.model().topology.node_level() {
+        changes.extend(nodes::more_nodes(ledger, demand, &best.domain, budget));
+    }
     changes
 }
 
