@@ -49,7 +49,6 @@ def test_the_last_host_is_the_one_that_fits_best():
     assert slots_taken(([3, 3, 2, 1],), 7) == [[3, 3, 0, 1]]
 
 
-@pytest.mark.xfail(reason="takes 4 of the host with 5, though another has just 4")
 def test_slices_are_whole_on_every_host_and_leave_the_odd_slots():
     """Kueue: 12 replicas in slices of 2 on 6, 5, 4, 3 and 2."""
     sliced = gp.Closeness(slices=(gp.Slice(level="host", size=2),))

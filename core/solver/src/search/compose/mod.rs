@@ -157,11 +157,7 @@ fn seat(
         |roles: &[usize]| vector.iter().enumerate().all(|(role, count)| *count == 0 || roles.contains(&role));
     let rung = setting.single.iter().filter(|(roles, _)| everyone(roles)).map(|(_, rung)| *rung).max();
     if let Some(rung) = rung {
-        let key = |branch: &usize| {
-            let room = i64::try_from(ground.room[*branch]).unwrap_or(i64::MAX);
-            let room = if seats.fill == crate::document::Fill::Pack { room } else { -room };
-            (std::cmp::Reverse(ground.scores[*branch]), room, *branch)
-        };
+        let key = |branch: &usize| (std::cmp::Reverse(ground.scores[*branch]), seats.room(*branch), *branch);
         let domain = (0..ground.tree.branches.len())
             .filter(|branch| ground.tree.branches[*branch].rung == rung && seats.sums.of[*branch].has(number))
             .min_by_key(key);

@@ -1,6 +1,7 @@
 //! From counts to nodes: the way back down the tree, whole parts in one domain where one holds them.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::counts::Counts;
@@ -52,12 +53,7 @@ impl Seats<'_> {
         vector: &[usize],
         budget: &mut Budget<'_>,
     ) -> Option<Vec<(usize, Vec<usize>)>> {
-        let mut order = domains.to_vec();
-        let holds = |domain: &usize| self.ground.running[*domain].iter().sum::<usize>() > 0;
-        let ground = self.ground;
-        order.sort_by_key(|domain| {
-            (Reverse(ground.scores[*domain]), Reverse(holds(domain)), Reverse(ground.room[*domain]), *domain)
-        });
+        let order = self.largest_first(domains, budget)?;
         let mut suffixes: Option<Vec<Rc<Counts>>> = None;
         let mut left = vector.to_vec();
         let mut parts = Vec::new();
@@ -76,6 +72,40 @@ impl Seats<'_> {
         }
         debug_assert!(left.iter().all(|left| *left == 0), "the sums were made of these parts");
         Some(parts)
+    }
+
+    /// Domains by what they can take, the largest part first; among those that take as much the one with the least
+    /// room beyond that, or the most.
+    fn largest_first(&self, domains: &[usize], budget: &mut Budget<'_>) -> Option<Vec<usize>> {
+        let ground = self.ground;
+        let mut known: BTreeMap<&Counts, usize> = BTreeMap::new();
+        let mut keyed = Vec::with_capacity(domains.len());
+        for domain in domains {
+            let set = &*self.sums.of[*domain];
+            let most = if let Some(most) = known.get(set) {
+                *most
+            } else {
+                if !budget.spend(i64::try_from(set.len()).unwrap_or(i64::MAX)) {
+                    return None;
+                }
+                let most =
+                    set.numbers().map(|number| ground.space.vector(number).iter().sum()).max().unwrap_or(0);
+                known.insert(set, most);
+                most
+            };
+            let holds = ground.running[*domain].iter().sum::<usize>() > 0;
+            let key =
+                (Reverse(ground.scores[*domain]), Reverse(holds), Reverse(most), self.room(*domain), *domain);
+            keyed.push(key);
+        }
+        keyed.sort_unstable();
+        Some(keyed.into_iter().map(|key| key.4).collect())
+    }
+
+    /// The room of a domain, so that the better one is smaller.
+    pub(super) fn room(&self, domain: usize) -> i64 {
+        let room = i64::try_from(self.ground.room[domain]).unwrap_or(i64::MAX);
+        if self.fill == Fill::Pack { room } else { -room }
     }
 
     /// One domain takes all that is new and the others keep what they have: the one with the least room, or the most.
@@ -101,11 +131,7 @@ impl Seats<'_> {
                 && self.sums.of[**domain].has(ground.space.number(&part))
                 && self.is_apart(domains, **domain, &part, rung)
         };
-        let key = |domain: &&usize| {
-            let room = i64::try_from(ground.room[**domain]).unwrap_or(i64::MAX);
-            let room = if self.fill == Fill::Pack { room } else { -room };
-            (Reverse(ground.scores[**domain]), room, **domain)
-        };
+        let key = |domain: &&usize| (Reverse(ground.scores[**domain]), self.room(**domain), **domain);
         let taker = *domains.iter().filter(fits).min_by_key(key)?;
         let part = |domain: &usize| {
             let mut part = ground.running[*domain].clone();
