@@ -245,12 +245,13 @@ fn integers<T: Number + Element>(
     {
         return Ok(Some(Vec::new()));
     }
-    if let Ok(same) = buffer.as_typed::<T>() {
+    let foreign = is_foreign(buffer);
+    if !foreign && let Ok(same) = buffer.as_typed::<T>() {
         return same.to_vec(py).map(Some);
     }
     macro_rules! widened {
         ($($narrow:ty => $wide:ty),*) => {
-            $(if let Ok(items) = buffer.as_typed::<$narrow>() {
+            $(if !foreign && let Ok(items) = buffer.as_typed::<$narrow>() {
                 let items = items.to_vec(py)?.into_iter().map(<$wide>::from);
                 return Ok(Some(fitted(items, at, findings)));
             })*
@@ -260,6 +261,12 @@ fn integers<T: Number + Element>(
     let message = format!("must hold integers, as the machine keeps them, not {}", kind(value, buffer));
     findings.lose(path, ProblemCode::WrongType, message);
     Ok(None)
+}
+
+/// Whether the bytes of an item are in the order of other machines. `PyBuffer` takes such items for its own.
+fn is_foreign(buffer: &PyUntypedBuffer) -> bool {
+    let foreign: &[u8] = if cfg!(target_endian = "little") { b">!" } else { b"<" };
+    buffer.format().to_bytes().first().is_some_and(|order| foreign.contains(order))
 }
 
 /// Integers of another width.

@@ -242,7 +242,7 @@ fn of_rows(path: &str) -> &'static [&'static str] {
     match column {
         "$.roles.gangs" => &["$.roles.names", "$.gangs.names"],
         "$.roles.replicas" | "$.running.roles" | "$.running.indexes" => &["$.running"],
-        "$.nodes.labels" => &["$.topology"],
+        "$.nodes.labels" => &["$.nodes.labels", "$.topology"],
         _ => &[],
     }
 }
