@@ -140,7 +140,7 @@ pub(crate) fn truths(value: &Bound<'_, PyAny>, path: &str, findings: &mut Findin
 
 /// A column of texts: a sequence of `str`, or an array of them.
 pub(crate) fn texts(value: &Bound<'_, PyAny>, path: &str, findings: &mut Findings) -> PyResult<Vec<String>> {
-    let mut column = Vec::new();
+    let mut column = Vec::with_capacity(if is_plain(value) { value.len()? } else { 0 });
     let plain = !is_plain(value) && value.hasattr("tolist")?;
     let value = if plain { &value.call_method0("tolist")? } else { value };
     each(value, path, "texts", findings, |item, findings| {
