@@ -1,7 +1,6 @@
 //! Snapshot → Model: the only place that reads names. It sorts everything by name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::asked::{self, Companies};
 use super::requests::{PODS, Units};
@@ -91,7 +90,7 @@ impl Model {
         let (likenesses, crowds) = companies.finish(&sorted, &pods);
         let shy = mark_structured(&mut gangs, &crowds);
         Self {
-            gangs: gangs.into_iter().map(Arc::new).collect(),
+            gangs: gangs.into_iter().map(std::sync::Arc::new).collect(),
             shapes: shapes.list,
             likenesses: likenesses.into(),
             crowds: crowds.into(),
