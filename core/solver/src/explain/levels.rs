@@ -40,16 +40,23 @@ pub(super) fn fits(
             fits.push(Fit { level, domain: domain.clone(), have: demand.counts.clone(), limited_by: None });
             continue;
         }
+        // Those that may hold most first, so that few fills are needed.
+        let mut candidates: Vec<(i64, &Domain)> = domains
+            .iter()
+            .filter(|domain| topology::holds_running(demand, domain))
+            .map(|domain| (most_together(&field, &field.slots(domain)), domain))
+            .collect();
+        candidates.sort_by_key(|(most, domain)| (std::cmp::Reverse(*most), domain.nodes.start));
         let mut best: Option<(i64, &Domain, Vec<Spot>)> = None;
-        for domain in domains.iter().filter(|domain| topology::holds_running(demand, domain)) {
-            let slots = field.slots(domain);
+        for (bound, domain) in candidates {
             let most = best.as_ref().map_or(-1, |(most, _, _)| *most);
-            if most_together(&field, &slots) > most {
-                let spots = as_many_as_fit(ledger, &field, &slots);
-                let total = spots.iter().map(|spot| spot.count).sum();
-                if total > most {
-                    best = Some((total, domain, spots));
-                }
+            if bound <= most {
+                break;
+            }
+            let spots = as_many_as_fit(ledger, &field, &field.slots(domain));
+            let total = spots.iter().map(|spot| spot.count).sum();
+            if total > most {
+                best = Some((total, domain, spots));
             }
         }
         if let Some((_, domain, spots)) = best {
