@@ -137,6 +137,10 @@ impl<'m> Turns<'m> {
     fn optional(&self, gang: GangId) -> i64 {
         let placed: i64 = self.seats(gang).iter().map(|spot| spot.count).sum();
         let running: i64 = Demand::of(self.model, gang).have().iter().sum();
+        // Who holds nothing has nothing beyond its minimum, even if that is nothing.
+        if placed + running == 0 {
+            return 0;
+        }
         let least: i64 = Demand::afresh(self.model, gang).counts.iter().sum();
         let grows = placed > 0 || Demand::minimum(self.model, gang).is_none();
         (placed + running - least).max(0) + i64::from(grows)
