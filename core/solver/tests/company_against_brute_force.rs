@@ -4,13 +4,13 @@
 
 mod clusters;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clusters::{Tape, amounts, gang, member, node, plan_for, pod, queue, role, seeded_bytes, texts};
 use gangplan_solver::check;
 use gangplan_solver::document::{
-    Closeness, Gang, Group, NamespaceQuota, Placements, Plan, ReplicaAffinity, Slice, Snapshot, Spread,
-    encode,
+    Change, ChangeKind, Closeness, Gang, Group, NamespaceQuota, Placements, Plan, ReplicaAffinity, Slice,
+    Snapshot, Spread, encode,
 };
 
 const NODES: [&str; 4] = ["n0", "n1", "n2", "n3"];
@@ -237,4 +237,51 @@ fn a_gang_is_placed_exactly_when_some_placement_breaks_no_rule() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(8)].join("\n"));
     assert!(placed > 700 && refused > 400, "{placed} placed, {refused} refused");
     assert!(unproven < 60, "{unproven} without proof");
+}
+
+/// Drops the rule that a change names.
+fn without(snapshot: &Snapshot, change: &Change) -> Snapshot {
+    let mut snapshot = snapshot.clone();
+    let gang = &mut snapshot.gangs[0];
+    let field = change.constraint.as_deref().unwrap();
+    let role = gang.roles.iter_mut().find(|role| Some(&role.name) == change.role.as_ref());
+    if field == "single_zone" {
+        role.unwrap().single_zone = false;
+    } else if let Some(index) = field.strip_prefix("replica_affinity[") {
+        role.unwrap().replica_affinity.remove(index.trim_end_matches(']').parse().unwrap());
+    } else {
+        let group = gang.groups.iter_mut().find(|group| Some(&group.name) == change.group.as_ref());
+        let asked = match (group, role) {
+            (Some(group), _) => group.topology.as_mut().unwrap(),
+            (_, Some(role)) => role.topology.as_mut().unwrap(),
+            _ => gang.topology.as_mut().unwrap(),
+        };
+        match field {
+            "topology.slices" => asked.slices.clear(),
+            "topology.spread" => asked.spread.clear(),
+            _ => asked.required = None,
+        }
+    }
+    snapshot
+}
+
+#[test]
+fn a_rule_that_is_offered_to_be_dropped_admits_the_gang_once_it_is() {
+    let mut offered = 0;
+    let mut rules = BTreeSet::new();
+    for seed in 0..1500 {
+        let snapshot = instance(seed);
+        let plan = plan_for(&snapshot);
+        let Some(rejection) = plan.rejections.get("g") else { continue };
+        rules.insert(rejection.rule.clone());
+        for change in rejection.changes.iter().filter(|change| change.kind == ChangeKind::Constraint) {
+            let after = plan_for(&without(&snapshot, change));
+            assert!(after.placements.contains_key("g"), "instance {seed}: {}", change.text);
+            offered += 1;
+        }
+    }
+    assert!(offered > 30, "{offered}");
+    for rule in ["SPREAD_EXCEEDED", "COMPANY_MISSING", "COMPANY_UNWANTED"] {
+        assert!(rules.contains(rule), "{rules:?}");
+    }
 }

@@ -68,6 +68,10 @@ fn seated(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> 
 fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Change> {
     let model = ledger.model();
     let role = demand.roles().max_by_key(|role| (demand.count(*role), *role))?;
+    // Of an elastic gang not all replicas must start: fewer of them change nothing.
+    if model.gang(demand.gang).is_elastic() {
+        return None;
+    }
     let facts = model.role(demand.gang, role);
     let running = facts.replicas - facts.to_start();
     // Indexes of running replicas stay below the count, and something must be left to start.

@@ -5,6 +5,7 @@
 
 mod certificates;
 mod changes;
+mod constraint;
 mod free;
 mod holders;
 mod levels;
@@ -42,7 +43,8 @@ pub(crate) fn explain(
     budget.refill();
     let relaxed = if options.changes { changes::relaxed_level(ledger, demand, budget) } else { None };
     let fits = levels::fits(ledger, demand, relaxed.as_ref().map(|(_, seat)| seat), budget);
-    let reason = reason::find(ledger, refused, &fits);
+    let mut reason = reason::find(ledger, refused, &fits);
+    let dropped = own_rules(ledger, demand, &mut reason, options, budget);
     let holders = match (reason.resource, &reason.place) {
         (Some(resource), Place::Domain(domain)) => holders::in_domain(ledger, demand, resource, domain),
         (Some(resource), Place::Queue(queue)) => holders::in_queue(ledger, demand, resource, *queue),
@@ -54,6 +56,7 @@ pub(crate) fn explain(
         if matches!(reason.stage, Stage::Capacity | Stage::Topology | Stage::Packing) {
             changes.extend(room_changes(ledger, demand, &reason, &fits, budget));
         }
+        changes.extend(dropped);
         changes
     } else {
         Vec::new()
@@ -73,6 +76,25 @@ pub(crate) fn explain(
         changes,
         ..rejection(model, demand, &reason, position)
     }
+}
+
+/// Changes that drop a rule of the gang's own; where room is enough in sum, such a rule is the reason.
+fn own_rules(
+    ledger: &Ledger<'_>,
+    demand: &Demand,
+    reason: &mut Reason,
+    options: &SolveOptions,
+    budget: &mut Budget<'_>,
+) -> Vec<Change> {
+    if !options.changes || !matches!(reason.stage, Stage::Topology | Stage::Packing) {
+        return Vec::new();
+    }
+    let (changes, rule) = constraint::dropped(ledger, demand, budget);
+    if let (Stage::Packing, Some(rule), Some(first)) = (reason.stage, rule, changes.first()) {
+        reason.rule = rule;
+        reason.message = format!("{}; {} it would fit", reason.message, first.text);
+    }
+    changes
 }
 
 /// Changes that make room: smaller requests, room freed where most of the gang fits, or more nodes there.

@@ -2,9 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{GangId, Model, ResourceVec, RoleId, Shape, ShapeId};
+use super::{GangFacts, GangId, Model, ResourceVec, RoleId, Shape, ShapeId};
 
 impl Model {
+    /// The same, with other rules of one gang; its roles, requests and classes stay.
+    pub(crate) fn with_gang(&self, gang: GangId, change: impl FnOnce(&mut GangFacts)) -> Self {
+        let mut variant = self.clone();
+        change(Arc::make_mut(&mut variant.gangs[gang.index()]));
+        variant
+    }
+
     /// The same, with another request of one role.
     pub(crate) fn with_request(&self, gang: GangId, role: RoleId, request: ResourceVec) -> Self {
         let mut variant = self.clone();

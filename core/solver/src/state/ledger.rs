@@ -12,6 +12,8 @@ pub(crate) struct Ledger<'m> {
     journal: Vec<Line>,
     /// By queue, then resource, what gangs that may not be preempted use together at most; empty: no such rule.
     ceilings: Vec<Option<i128>>,
+    /// What the model says of running replicas does not hold: none runs.
+    is_vacant: bool,
 }
 
 /// A booking: `count` replicas of a role put on a node, or taken away if negative.
@@ -48,6 +50,7 @@ impl<'m> Ledger<'m> {
     /// As things stand: everything that runs or is reserved holds its place, whoever owns it.
     pub(crate) fn new(model: &'m Model) -> Self {
         let mut ledger = Self::empty(model);
+        ledger.is_vacant = false;
         for pod in model.pods.iter() {
             ledger.books.put(pod.node, &pod.request, 1);
             ledger.books.usage.book(model, pod.queue, &pod.request, 1);
@@ -67,17 +70,23 @@ impl<'m> Ledger<'m> {
 
     /// As if nothing ran and nothing were reserved.
     pub(crate) fn empty(model: &'m Model) -> Self {
-        Self { model, books: Books::empty(model), journal: Vec::new(), ceilings: Vec::new() }
+        Self { model, books: Books::empty(model), journal: Vec::new(), ceilings: Vec::new(), is_vacant: true }
     }
 
     /// The same state over a variant of the model that has the same nodes, queues and holders.
     pub(crate) fn on<'n>(&self, variant: &'n Model) -> Ledger<'n> {
         Ledger {
             model: variant,
+            is_vacant: self.is_vacant,
             books: self.books.without_counts(),
             journal: self.journal.clone(),
             ceilings: self.ceilings.clone(),
         }
+    }
+
+    /// Whether it began as if nothing ran.
+    pub(crate) fn is_vacant(&self) -> bool {
+        self.is_vacant
     }
 
     pub(crate) fn model(&self) -> &'m Model {

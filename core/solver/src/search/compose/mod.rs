@@ -115,9 +115,9 @@ fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Foun
     let likenesses: Vec<usize> =
         model.gang(demand.gang).roles.iter().flat_map(|role| &role.company).map(|term| term.near).collect();
     let (tree, _) = Tree::over(model, &offers.nodes, &likenesses, &levels_asked(model, demand));
-    let rules = Rules::of(model, demand, &tree, &offers.nodes, &places);
+    let rules = Rules::of(ledger, demand, &tree, &offers.nodes, &places);
     offers.restrict(&rules);
-    let zones = Zones::of(model, demand, &places);
+    let zones = Zones::of(ledger, demand, &places);
     let question = Question { ledger, demand, space: &space, offers: &offers, zones: &zones };
     let Some(ground) = Ground::survey(&question, tree, &rules.presences, budget) else {
         return Found::Spent;
@@ -276,7 +276,7 @@ fn places(ledger: &Ledger<'_>, demand: &Demand) -> Vec<(GangId, RoleId, NodeId)>
         return Vec::new();
     }
     let mut held: BTreeMap<(GangId, RoleId, NodeId), i64> = BTreeMap::new();
-    for gang in model.gang_ids() {
+    for gang in model.gang_ids().filter(|_| !ledger.is_vacant()) {
         for (role, facts) in model.gang(gang).roles() {
             for replica in &facts.running {
                 *held.entry((gang, role, replica.node)).or_default() += 1;

@@ -4,6 +4,7 @@ use super::counts::{Counts, Space};
 use super::tree::Tree;
 use crate::constraint::Demand;
 use crate::model::{GangId, Level, Model, NodeId, RoleId};
+use crate::state::Ledger;
 
 /// Roles that something is asked about together: the gang, a group or a role.
 #[derive(Debug, Clone)]
@@ -137,12 +138,13 @@ impl Rules {
     }
 
     pub(super) fn of(
-        model: &Model,
+        ledger: &Ledger<'_>,
         demand: &Demand,
         tree: &Tree,
         nodes: &[NodeId],
         places: &[(GangId, RoleId, NodeId)],
     ) -> Self {
+        let model = ledger.model();
         let facts = model.gang(demand.gang);
         let mut rules = Self {
             units: units(model, demand),
@@ -164,7 +166,7 @@ impl Rules {
                 add(layer.level, Test::AtMost(roles.clone(), number(layer.count)));
             }
         }
-        rules.companies(model, demand, tree, nodes, places);
+        rules.companies(ledger, demand, tree, nodes, places);
         rules.shun(model, demand, places);
         rules
     }
@@ -172,12 +174,13 @@ impl Rules {
     /// The terms on company of the gang's own roles.
     fn companies(
         &mut self,
-        model: &Model,
+        ledger: &Ledger<'_>,
         demand: &Demand,
         tree: &Tree,
         nodes: &[NodeId],
         places: &[(GangId, RoleId, NodeId)],
     ) {
+        let model = ledger.model();
         for (role, facts) in model.gang(demand.gang).roles() {
             for term in &facts.company {
                 let crowd = &model.crowds[term.whom];
@@ -193,7 +196,7 @@ impl Rules {
                 for (gang, of, node) in places.iter().filter(|(gang, ..)| *gang != demand.gang) {
                     at[node.index()] |= crowd.has(*gang, *of);
                 }
-                for (pod, belongs) in model.pods.iter().zip(&crowd.pods) {
+                for (pod, belongs) in model.pods.iter().zip(&crowd.pods).filter(|_| !ledger.is_vacant()) {
                     at[pod.node.index()] |= belongs;
                 }
                 let near = spread_over(likeness, &at);

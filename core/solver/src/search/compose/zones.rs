@@ -7,6 +7,7 @@ use super::offers::Question;
 use crate::constraint::Demand;
 use crate::model::{GangId, Model, NodeId, ResourceVec, RoleId};
 use crate::search::Budget;
+use crate::state::Ledger;
 
 /// Where zones bind the roles of a gang.
 #[derive(Debug)]
@@ -26,7 +27,8 @@ const MOST_WAYS: usize = 4096;
 
 impl Zones {
     /// What holds places in zones; nothing if no role of the gang needs a single zone.
-    pub(super) fn of(model: &Model, demand: &Demand, places: &[(GangId, RoleId, NodeId)]) -> Self {
+    pub(super) fn of(ledger: &Ledger<'_>, demand: &Demand, places: &[(GangId, RoleId, NodeId)]) -> Self {
+        let model = ledger.model();
         let facts = model.gang(demand.gang);
         let mut rooms: BTreeMap<NodeId, Room> = BTreeMap::new();
         if !facts.roles.iter().any(|role| role.single_zone) {
@@ -48,7 +50,7 @@ impl Zones {
                 }
             }
         }
-        for pod in model.pods.iter() {
+        for pod in model.pods.iter().filter(|_| !ledger.is_vacant()) {
             if let Some(zone) = pod.zone {
                 take(model, &mut rooms, pod.node, &pod.request, Some(zone));
             }
