@@ -6,7 +6,10 @@
 
 mod calibration;
 mod cluster;
+mod deltas;
 mod gangs;
+mod large;
+mod memory;
 mod published;
 mod random;
 mod rows;

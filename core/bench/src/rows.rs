@@ -9,7 +9,7 @@ use gangplan_solver::session::{Columns, Decisions, Session};
 
 use crate::calibration::median;
 use crate::random::Random;
-use crate::{cluster, gangs, published};
+use crate::{cluster, deltas, gangs, large, memory, published};
 
 /// A figure.
 pub struct Row {
@@ -59,6 +59,17 @@ pub fn all() -> Vec<Row> {
         row("T4.hard", 200.0, 100.0, small, move |runs| act(&hard(small, 10_000), runs)),
         row("T5.easy", 600.0, 300.0, large, move |runs| act(&easy(large, 100_000), runs)),
         row("T5.hard", 4000.0, 2000.0, large, move |runs| act(&hard(large, 100_000), runs)),
+        row("T6.warm", 0.3, 0.15, small, move |runs| large::warm(small, runs)),
+        row("T6.cold", 1.0, 0.5, small, move |runs| large::cold(small, runs)),
+        row("T7.warm", 0.6, 0.3, large, move |runs| large::warm(large, runs)),
+        row("T7.cold", 8.0, 3.0, large, move |runs| large::cold(large, runs)),
+        nanos("T8.raw", 100.0, 40.0, small, move |runs| deltas::raw(small, runs)),
+        nanos("T8.shapes", 4000.0, 2000.0, small, move |runs| deltas::with_shapes(small, runs)),
+        Row { unit: "MB", ..row("memory.100k", 1500.0, 1500.0, large, |_| memory::of("memory.100k.alone")) },
+        extra("memory.100k.alone", 1500.0, 1500.0, large, move |_| {
+            solve(&mut open(easy(large, 100_000)));
+            memory::peak()
+        }),
         extra("W1.1250", 0.06, 0.01, 1250, |runs| whole(&published::w1(1250, false), runs) / 1000.0),
         extra("W1t.1250", 0.06, 0.01, 1250, |runs| whole(&published::w1(1250, true), runs) / 1000.0),
         extra("W1.10000", 0.06, 0.01, small, move |runs| whole(&published::w1(small, false), runs) / 1000.0),
@@ -78,6 +89,16 @@ fn row(id: &'static str, must: f64, aim: f64, nodes: usize, measure: impl Fn(usi
     Row { id, unit: "ms", must, aim, nodes, extra: false, measure: Box::new(measure) }
 }
 
+fn nanos(
+    id: &'static str,
+    must: f64,
+    aim: f64,
+    nodes: usize,
+    measure: impl Fn(usize) -> f64 + 'static,
+) -> Row {
+    Row { unit: "ns", ..row(id, must, aim, nodes, measure) }
+}
+
 fn extra(
     id: &'static str,
     must: f64,
@@ -95,7 +116,7 @@ fn easy(nodes: usize, count: usize) -> Columns {
     columns
 }
 
-fn hard(nodes: usize, count: usize) -> Columns {
+pub fn hard(nodes: usize, count: usize) -> Columns {
     let mut random = Random::new(4);
     let mut columns = cluster::empty(nodes, &mut random);
     cluster::scatter(&mut columns, 55, &mut random);
@@ -128,8 +149,8 @@ fn snapshot(columns: &Columns, runs: usize) -> f64 {
 fn act(columns: &Columns, runs: usize) -> f64 {
     let mut times: Vec<f64> = (0..runs)
         .map(|_| {
-            let session = open(columns.clone());
-            timed(|| solve(&session)).0
+            let mut session = open(columns.clone());
+            timed(|| solve(&mut session)).0
         })
         .collect();
     median(&mut times)
@@ -140,22 +161,22 @@ fn whole(columns: &Columns, runs: usize) -> f64 {
     let mut times: Vec<f64> = (0..runs)
         .map(|_| {
             let columns = columns.clone();
-            timed(|| solve(&open(columns))).0
+            timed(|| solve(&mut open(columns))).0
         })
         .collect();
     median(&mut times)
 }
 
-fn open(columns: Columns) -> Session {
+pub fn open(columns: Columns) -> Session {
     Session::open(columns).expect("generated columns are sound")
 }
 
-fn solve(session: &Session) -> Decisions {
+pub fn solve(session: &mut Session) -> Decisions {
     session.solve(&SolveOptions::default(), &AtomicBool::new(false)).expect("nobody stops it")
 }
 
 /// Milliseconds of a call, and its answer.
-fn timed<T>(call: impl FnOnce() -> T) -> (f64, T) {
+pub fn timed<T>(call: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let answer = black_box(call());
     (start.elapsed().as_secs_f64() * 1e3, answer)

@@ -1,6 +1,6 @@
 //! Session: columns in, decisions out as arrays.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use gangplan_solver::document::{self, SolveOptions};
 use gangplan_solver::session;
@@ -11,7 +11,7 @@ use crate::buffers::Findings;
 use crate::{columns, entry};
 
 #[pyclass(frozen, module = "gangplan._core")]
-pub(crate) struct Session(Arc<session::Session>);
+pub(crate) struct Session(Arc<Mutex<session::Session>>);
 
 #[pymethods]
 impl Session {
@@ -21,12 +21,15 @@ impl Session {
         let columns = columns::read(columns, &mut findings)?;
         let texts = texts.to_vec();
         entry::call(py, move |_| columns::open(columns, findings, &texts))
-            .map(|opened| Self(Arc::new(opened)))
+            .map(|opened| Self(Arc::new(Mutex::new(opened))))
     }
 
     fn solve(&self, py: Python<'_>, options: &[u8]) -> PyResult<Decisions> {
         let (session, options) = (Arc::clone(&self.0), options.to_vec());
-        let solve = move |stop: &_| session.solve(&document::decode::<SolveOptions>(&options)?, stop);
+        let solve = move |stop: &_| {
+            let options = document::decode::<SolveOptions>(&options)?;
+            session.lock().expect("a session that panicked is not used again").solve(&options, stop)
+        };
         entry::call(py, solve).map(Decisions)
     }
 }

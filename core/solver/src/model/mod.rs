@@ -15,7 +15,7 @@ mod topology;
 mod variant;
 
 pub(crate) use asked::{Closeness, Company, Crowd, GroupFacts, Likeness};
-pub(crate) use columns::Rows;
+pub(crate) use columns::{Amounts, Rows, verdict};
 pub(crate) use ids::{ClassId, GangId, NodeId, QueueId, ResourceId, RoleId, ShapeId};
 pub(crate) use requests::PODS;
 pub(crate) use resources::ResourceVec;

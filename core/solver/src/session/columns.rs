@@ -129,3 +129,10 @@ pub struct PodColumns {
     /// The queue that it counts in, or [`NONE`]; may be empty: in none.
     pub queues: Vec<u32>,
 }
+
+/// Fills a column that was left empty.
+pub(super) fn fill<T: Clone>(column: &mut Vec<T>, count: usize, value: T) {
+    if column.len() < count {
+        column.resize(count, value);
+    }
+}

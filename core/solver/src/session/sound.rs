@@ -7,7 +7,7 @@ use crate::document::{self, Snapshot};
 use crate::error::{Error, Problem, ProblemCode};
 
 /// As in documents.
-const MOST_REPLICAS: i64 = 1_000_000;
+pub(super) const MOST_REPLICAS: i64 = 1_000_000;
 /// A column can be wrong a million times over; so many problems say enough.
 const MOST_PROBLEMS: usize = 1000;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::quota::Usage;
 use super::shape_cache::ShapeCache;
-use crate::model::{Domain, Level, Model, NodeId, ResourceVec, ShapeId};
+use crate::model::{Domain, GangId, Level, Model, NodeId, QueueId, ResourceVec, RoleId, ShapeId};
 
 /// More shapes than this are not kept: the one that was asked for longest ago goes.
 const MOST_SHAPES: usize = 256;
 
 /// Free capacity, queue usage, the log of changed nodes, and the counts that follow it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Books {
     /// By node, then resource. Negative where a node offers less than it holds; such a node takes nothing.
     pub(super) free: Vec<i64>,
@@ -103,7 +103,7 @@ impl Books {
     }
 
     /// Takes `count` times `request` on a node, or gives it back.
-    pub(super) fn take(&mut self, model: &Model, node: NodeId, request: &ResourceVec, count: i64) {
+    pub(crate) fn take(&mut self, model: &Model, node: NodeId, request: &ResourceVec, count: i64) {
         let amounts = request.as_slice();
         let row = node.index() * amounts.len();
         for (resource, amount) in amounts.iter().enumerate().filter(|(_, amount)| **amount != 0) {
@@ -121,6 +121,37 @@ impl Books {
         if self.log.last() != Some(&node.as_u32()) || self.replayed == self.forgotten + self.log.len() {
             self.log.push(node.as_u32());
         }
+    }
+
+    /// Books replicas of a gang that are there, or gone, whoever decided it.
+    pub(crate) fn replicas(&mut self, model: &Model, gang: GangId, role: RoleId, node: NodeId, count: i64) {
+        let request = &model.role(gang, role).request;
+        self.take(model, node, request, count);
+        self.usage.book_gang(model, gang, request, count);
+    }
+
+    /// Books a pod of no gang that is there, or gone.
+    pub(crate) fn pod(
+        &mut self,
+        model: &Model,
+        queue: Option<QueueId>,
+        request: &ResourceVec,
+        node: NodeId,
+        count: i64,
+    ) {
+        self.take(model, node, request, count);
+        self.usage.book(model, queue, request, count);
+    }
+
+    /// Notes that a node is open or closed to some roles since.
+    pub(crate) fn touch(&mut self, node: NodeId) {
+        self.log.push(node.as_u32());
+    }
+
+    /// Brings all counts that are kept up to date, and says how many nodes were counted.
+    pub(crate) fn refresh_all(&mut self, model: &Model) -> usize {
+        let kept: Vec<ShapeId> = self.shapes.keys().copied().collect();
+        kept.into_iter().map(|shape| self.refresh(model, shape)).sum()
     }
 
     /// Whether a domain of a level, but not `node`, has so much free in sum; debts of nodes count for nothing.

@@ -89,6 +89,16 @@ impl<'m> Ledger<'m> {
         self.is_vacant
     }
 
+    /// On books that were kept.
+    pub(crate) fn over(model: &'m Model, books: Books) -> Self {
+        Self { model, books, journal: Vec::new(), ceilings: Vec::new(), is_vacant: false }
+    }
+
+    /// The books, to be kept.
+    pub(crate) fn into_books(self) -> Books {
+        self.books
+    }
+
     pub(crate) fn model(&self) -> &'m Model {
         self.model
     }

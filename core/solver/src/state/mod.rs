@@ -5,5 +5,6 @@ mod ledger;
 mod quota;
 mod shape_cache;
 
+pub(crate) use books::Books;
 pub(crate) use ledger::Ledger;
 pub(crate) use shape_cache::{CHUNK, LAST_BIT, ShapeCache, at_least, most_countable};

@@ -3,7 +3,7 @@
 use crate::model::{GangId, Model, QueueId, ResourceId, ResourceVec};
 
 /// Usage by queue and resource.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Usage {
     amounts: Vec<i128>,
     /// The part of gangs that may not be preempted.

@@ -18,22 +18,26 @@ use crate::session::{Columns, NONE};
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     pub(crate) nodes: Vec<u32>,
+    /// The other way round: by row of a node, the node.
+    pub(crate) place: Vec<NodeId>,
     pub(crate) gangs: Vec<u32>,
     /// By gang, then role.
     pub(crate) roles: Vec<Vec<u32>>,
+    /// Rows of the needs of each node class.
+    pub(crate) classes: Vec<u32>,
 }
 
 impl Model {
     /// Builds the model of sound columns.
-    pub(crate) fn of_columns(columns: &mut Columns) -> (Self, Rows) {
+    pub(crate) fn of_columns(columns: &Columns) -> (Self, Rows) {
         let resources = resource_names(columns);
         let units = Units::new(&resources);
         let levels = Levels::of(columns);
         let order = levels.canonical(&columns.nodes.names);
         let topology = levels.topology(columns, &order);
-        let amounts = Amounts::of(columns, &units, resources.len());
+        let amounts = Amounts::of(columns, &resources);
         let nodes = order.iter().map(|row| NodeFacts {
-            name: std::mem::take(&mut columns.nodes.names[*row as usize]),
+            name: columns.nodes.names[*row as usize].clone(),
             allocatable: amounts.allocatable(&columns.nodes.allocatable, *row as usize),
             is_open: columns.nodes.ready.get(*row as usize).copied().unwrap_or(true)
                 && !columns.nodes.unschedulable.get(*row as usize).copied().unwrap_or(false),
@@ -51,7 +55,7 @@ impl Model {
         let part = Part {
             columns,
             order: &order,
-            place,
+            place: &place,
             queues: columns.queues.iter().map(|queue| ids[queue.name.as_str()]).collect(),
             amounts,
         };
@@ -71,12 +75,19 @@ impl Model {
             shy: Vec::new(),
             quotas: Vec::new(),
         };
-        (model, Rows { nodes: order, gangs: gangs.rows, roles: gangs.role_rows })
+        let rows = Rows {
+            nodes: order,
+            place,
+            gangs: gangs.rows,
+            roles: gangs.role_rows,
+            classes: gangs.class_rows,
+        };
+        (model, rows)
     }
 }
 
 /// Rows of amounts as the model holds them.
-struct Amounts {
+pub(crate) struct Amounts {
     /// By resource of the columns, its id.
     ids: Vec<ResourceId>,
     pods: ResourceId,
@@ -85,7 +96,9 @@ struct Amounts {
 }
 
 impl Amounts {
-    fn of(columns: &Columns, units: &Units, resources: usize) -> Self {
+    /// For the resources of a model that was built of these columns.
+    pub(crate) fn of(columns: &Columns, resources: &[String]) -> Self {
+        let (units, resources) = (Units::new(resources), resources.len());
         Self {
             ids: columns.resources.iter().map(|name| units.id(name)).collect(),
             pods: units.id(PODS),
@@ -94,6 +107,7 @@ impl Amounts {
         }
     }
 
+    /// A row of one column for each resource.
     fn row(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
         let mut amounts = ResourceVec::zero(self.resources);
         for (column, id) in table.iter().zip(&self.ids) {
@@ -102,7 +116,7 @@ impl Amounts {
         amounts
     }
 
-    fn allocatable(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
+    pub(crate) fn allocatable(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
         let mut amounts = self.row(table, row);
         if !self.limits_pods {
             amounts.set(self.pods, UNLIMITED_PODS);
@@ -111,7 +125,7 @@ impl Amounts {
     }
 
     /// What a replica takes: one of `pods`, whatever the row says.
-    fn request(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
+    pub(crate) fn request(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
         let mut amounts = self.row(table, row);
         amounts.set(self.pods, 1);
         amounts
@@ -123,7 +137,7 @@ struct Part<'a> {
     columns: &'a Columns,
     /// Node rows in canonical order, and back.
     order: &'a [u32],
-    place: Vec<NodeId>,
+    place: &'a [NodeId],
     /// By queue row.
     queues: Vec<QueueId>,
     amounts: Amounts,
@@ -136,6 +150,7 @@ struct Gangs {
     shapes: Vec<Shape>,
     rows: Vec<u32>,
     role_rows: Vec<Vec<u32>>,
+    class_rows: Vec<u32>,
 }
 
 impl Part<'_> {
@@ -145,7 +160,7 @@ impl Part<'_> {
 
     fn gangs(&self, topology: &Topology) -> Gangs {
         let (columns, gangs) = (self.columns, &self.columns.gangs);
-        let mut running = replicas(columns, &self.place);
+        let mut running = replicas(columns, self.place);
         let mut classes = Classes::new(columns, self.order);
         let mut shapes = Shapes::default();
         let (rows, grouped) = gang_order(columns);
@@ -204,11 +219,21 @@ impl Part<'_> {
             });
             role_rows.push(of_gang);
         }
-        Gangs { facts, classes: classes.verdicts, shapes: shapes.list, rows, role_rows }
+        let class_rows = classes.needs;
+        Gangs { facts, classes: classes.verdicts, shapes: shapes.list, rows, role_rows, class_rows }
     }
 
     fn pods(&self) -> Vec<PodFacts> {
         let pods = &self.columns.pods;
+        // A row that a session has emptied.
+        let gone = || PodFacts {
+            name: String::new(),
+            node: NodeId::new(0),
+            request: ResourceVec::zero(self.amounts.resources),
+            queue: None,
+            reserved: false,
+            zone: None,
+        };
         let facts = |row: usize| PodFacts {
             name: pods.names.get(row).cloned().unwrap_or_default(),
             node: self.place[pods.nodes[row] as usize],
@@ -217,7 +242,7 @@ impl Part<'_> {
             reserved: false,
             zone: None,
         };
-        (0..pods.nodes.len()).map(facts).collect()
+        (0..pods.nodes.len()).map(|row| if pods.nodes[row] == NONE { gone() } else { facts(row) }).collect()
     }
 }
 
@@ -273,7 +298,8 @@ fn gang_order(columns: &Columns) -> (Vec<u32>, Grouped) {
     let mut order: Vec<u32> = (0..u32::try_from(names.len()).expect("positions have 32 bits")).collect();
     order.sort_by(|a, b| names[*a as usize].cmp(&names[*b as usize]));
     let mut first = vec![0; names.len() + 1];
-    for gang in &columns.roles.gangs {
+    // Rows of gangs that a session has removed name none.
+    for gang in columns.roles.gangs.iter().filter(|gang| **gang != NONE) {
         first[*gang as usize + 1] += 1;
     }
     for gang in 0..names.len() {
@@ -281,7 +307,7 @@ fn gang_order(columns: &Columns) -> (Vec<u32>, Grouped) {
     }
     let mut next = first.clone();
     let mut rows = vec![0; columns.roles.gangs.len()];
-    for (row, gang) in (0_u32..).zip(&columns.roles.gangs) {
+    for (row, gang) in (0_u32..).zip(&columns.roles.gangs).filter(|(_, gang)| **gang != NONE) {
         rows[next[*gang as usize]] = row;
         next[*gang as usize] += 1;
     }

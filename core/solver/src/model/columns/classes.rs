@@ -6,17 +6,24 @@ use crate::document::{Node, Role, Rule};
 use crate::model::{ClassId, matching};
 use crate::session::{Columns, LabelColumn, NONE, NodeNeeds};
 
+/// The first rule that keeps the node of a row away from roles with the needs of a row.
+pub(crate) fn verdict(columns: &Columns, needs: u32, node: u32) -> Option<Rule> {
+    Classes::new(columns, &[node]).judge(needs).first().copied().flatten()
+}
+
 /// Node classes, each judged once, and there each kind of node once.
 pub(super) struct Classes<'a> {
     columns: &'a Columns,
     order: &'a [u32],
     known: HashMap<u32, ClassId>,
     pub(super) verdicts: Vec<Vec<Option<Rule>>>,
+    /// By class, the row of its needs.
+    pub(super) needs: Vec<u32>,
 }
 
 impl<'a> Classes<'a> {
     pub(super) fn new(columns: &'a Columns, order: &'a [u32]) -> Self {
-        Self { columns, order, known: HashMap::new(), verdicts: Vec::new() }
+        Self { columns, order, known: HashMap::new(), verdicts: Vec::new(), needs: Vec::new() }
     }
 
     pub(super) fn of(&mut self, needs: u32) -> ClassId {
@@ -24,6 +31,7 @@ impl<'a> Classes<'a> {
         let class = *self.known.entry(needs).or_insert(fresh);
         if class == fresh {
             self.verdicts.push(self.judge(needs));
+            self.needs.push(needs);
         }
         class
     }

@@ -4,4 +4,5 @@ mod build;
 mod classes;
 mod levels;
 
-pub(crate) use build::Rows;
+pub(crate) use build::{Amounts, Rows};
+pub(crate) use classes::verdict;

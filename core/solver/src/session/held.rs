@@ -1,0 +1,178 @@
+//! A cluster held in memory: columns for what has structure, a model and books for what is asked of it.
+
+use std::sync::atomic::AtomicBool;
+
+use super::columns::{Columns, NONE, RunningColumns};
+use super::decisions::{Decisions, Refusal, Work};
+use super::sound;
+use crate::decide::decide;
+use crate::document::{self, SolveOptions};
+use crate::error::Error;
+use crate::model::{GangId, Model, NodeId, RoleId, Rows};
+use crate::objective::locality::Spot;
+use crate::search::{Budget, Stop};
+use crate::state::{Books, Ledger};
+
+/// A cluster held in memory, kept up by deltas. What a solve needs to count it counts once, and then only what
+/// changed.
+#[derive(Debug)]
+pub struct Session {
+    /// As they are now, but for what runs: that is in the model.
+    pub(super) columns: Columns,
+    pub(super) model: Model,
+    pub(super) rows: Rows,
+    pub(super) books: Books,
+    /// By row of a role, what it is in the model; none once its gang was removed.
+    pub(super) role_at: Vec<Option<(GangId, RoleId)>>,
+    /// Of the last deltas.
+    pub(super) version: u64,
+    /// Counts the changes that were effective.
+    pub(super) epoch: u64,
+    /// By row of a gang, and of a node, the epoch in which it changed last.
+    pub(super) gang_epochs: Vec<u64>,
+    pub(super) node_epochs: Vec<u64>,
+    /// The epoch in which nodes, gangs or queues were added or removed last.
+    pub(super) structure_epoch: u64,
+}
+
+impl Session {
+    /// Takes a cluster in.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every problem of the columns, each with its path.
+    pub fn open(mut columns: Columns) -> Result<Self, Error> {
+        sound::sound(&columns)?;
+        let (model, rows) = Model::of_columns(&columns);
+        columns.running = RunningColumns::default();
+        let (gangs, nodes) = (columns.gangs.names.len(), columns.nodes.names.len());
+        let mut session = Self {
+            books: Ledger::new(&model).into_books(),
+            role_at: Vec::new(),
+            version: 0,
+            epoch: 0,
+            gang_epochs: vec![0; gangs],
+            node_epochs: vec![0; nodes],
+            structure_epoch: 0,
+            columns,
+            model,
+            rows,
+        };
+        session.find_roles();
+        Ok(session)
+    }
+
+    /// Counts the changes so far; deltas that change nothing leave it as it is.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The version of the last deltas.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Builds the model anew, after nodes, gangs or queues were added to the columns or removed from them.
+    pub(super) fn rebuild(&mut self) {
+        self.columns.running = self.running();
+        (self.model, self.rows) = Model::of_columns(&self.columns);
+        self.columns.running = RunningColumns::default();
+        self.books = Ledger::new(&self.model).into_books();
+        self.gang_epochs.resize(self.columns.gangs.names.len(), self.epoch);
+        self.node_epochs.resize(self.columns.nodes.names.len(), self.epoch);
+        self.find_roles();
+    }
+
+    fn find_roles(&mut self) {
+        self.role_at = vec![None; self.columns.roles.names.len()];
+        for (gang, roles) in self.rows.roles.iter().enumerate() {
+            for (role, row) in roles.iter().enumerate() {
+                self.role_at[*row as usize] = Some((GangId::new(gang), RoleId::new(role)));
+            }
+        }
+    }
+
+    /// What runs, by row of the role, then index.
+    fn running(&self) -> RunningColumns {
+        let mut running = RunningColumns::default();
+        for (row, at) in (0_u32..).zip(&self.role_at) {
+            // Roles that were added since the model was built run nowhere yet.
+            let Some((gang, role)) = at.filter(|_| self.columns.roles.gangs[row as usize] != NONE) else {
+                continue;
+            };
+            for replica in &self.model.role(gang, role).running {
+                running.roles.push(row);
+                running.indexes.push(replica.index);
+                running.nodes.push(self.rows.nodes[replica.node.index()]);
+                running.reserved.push(replica.reserved);
+            }
+        }
+        running
+    }
+
+    /// The cluster as it is now. Rows keep their numbers; removed nodes are not ready and offer nothing, and removed
+    /// gangs and pods are left out, so that rows of gangs, roles and pods after them move up.
+    pub fn snapshot(&self) -> Columns {
+        let mut columns = self.columns.clone();
+        columns.running = self.running();
+        super::compact::compact(&mut columns);
+        columns
+    }
+
+    /// Decides which waiting gangs start now, and where; nothing is kept of it but what was counted on the way. A new
+    /// session of the same cluster decides the same.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for unsound options, [`Error::Interrupted`] once `stop` is set.
+    pub fn solve(&mut self, options: &SolveOptions, stop: &AtomicBool) -> Result<Decisions, Error> {
+        document::sound(options)?;
+        let mut decisions = Decisions { epoch: self.epoch, ..Decisions::default() };
+        let mut ledger = Ledger::over(&self.model, std::mem::take(&mut self.books));
+        let mut budget = Budget::new(options, stop);
+        let before = ledger.checkpoint();
+        let decision = decide(&mut ledger, options, &mut budget);
+        ledger.rollback(&before);
+        self.books = ledger.into_books();
+        match budget.stopped() {
+            None => {}
+            Some(Stop::Deadline) => decisions.stopped = true,
+            Some(Stop::Caller) => return Err(Error::Interrupted),
+        }
+        let refusal = |gang: GangId, proven| Refusal { gang: self.rows.gangs[gang.index()], proven };
+        decisions.refused =
+            decision.refused.iter().map(|refused| refusal(refused.demand.gang, refused.proven)).collect();
+        for (gang, spots) in &decision.placed {
+            self.enter(*gang, spots, &mut decisions);
+        }
+        decisions.work = Work { cells: budget.cells(), nodes: budget.nodes(), trials: budget.trials() };
+        Ok(decisions)
+    }
+
+    /// Counts now what changed, for all shapes that are kept; a solve does it for those it asks for. How many nodes
+    /// were counted.
+    pub fn catch_up(&mut self) -> usize {
+        self.books.refresh_all(&self.model)
+    }
+
+    /// Writes a placed gang into the arrays: role by role the lowest indexes that do not run.
+    fn enter(&self, gang: GangId, spots: &[Spot], into: &mut Decisions) {
+        for (role, facts) in self.model.gang(gang).roles() {
+            let runs =
+                |index: &i64| facts.running.binary_search_by_key(index, |replica| replica.index).is_ok();
+            let mut free = (0..facts.replicas).filter(|index| !runs(index));
+            for spot in spots.iter().filter(|spot| spot.role == role) {
+                for _ in 0..spot.count {
+                    let index = free.next().expect("no more are placed than are missing");
+                    into.gangs.push(self.rows.gangs[gang.index()]);
+                    into.roles.push(self.rows.roles[gang.index()][role.index()]);
+                    into.indexes.push(u32::try_from(index).expect("indexes are small"));
+                    into.nodes.push(self.rows.nodes[spot.node.index()]);
+                }
+            }
+        }
+    }
+
+    /// The node of a row.
+    pub(super) fn node(&self, row: u32) -> NodeId {
+        self.rows.place[row as usize]
+    }
+}
