@@ -197,7 +197,9 @@ impl Session {
             (Ok(place), None) => {
                 running.remove(place);
             }
-            (Ok(place), Some((node, reserved))) => running[place] = RunningReplica { node, index, reserved, zone: None },
+            (Ok(place), Some((node, reserved))) => {
+                running[place] = RunningReplica { node, index, reserved, zone: None }
+            }
             (Err(place), Some((node, reserved))) => {
                 running.insert(place, RunningReplica { node, index, reserved, zone: None });
             }
@@ -225,8 +227,14 @@ impl Session {
         let queue = self.queue(queue);
         let node_id = self.node(node);
         self.books.pod(&self.model, queue, &request, node_id, 1);
-        let pod =
-            crate::model::PodFacts { name: String::new(), node: node_id, request, queue, reserved: false, zone: None };
+        let pod = crate::model::PodFacts {
+            name: String::new(),
+            node: node_id,
+            request,
+            queue,
+            reserved: false,
+            zone: None,
+        };
         self.model.pods.push(pod);
         self.node_epochs[node as usize] = self.epoch;
     }
