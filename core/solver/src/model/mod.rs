@@ -65,7 +65,7 @@ pub(crate) struct QuotaFacts {
 }
 
 /// A machine.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct NodeFacts {
     pub(crate) name: String,
     pub(crate) allocatable: ResourceVec,
@@ -198,7 +198,7 @@ pub(crate) struct RunningReplica {
 }
 
 /// A pod of no gang that holds a place.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PodFacts {
     pub(crate) name: String,
     pub(crate) node: NodeId,

@@ -1,5 +1,7 @@
 //! Deltas into a session: judged first, all of them, then done.
 
+use std::sync::Arc;
+
 use super::columns::{NONE, fill};
 use super::delta::{Delta, NewGang};
 use super::held::Session;
@@ -187,7 +189,8 @@ impl Session {
     /// Puts a replica where it is said to be, or nowhere; whether it was not there.
     pub(super) fn bind(&mut self, at: (GangId, RoleId), index: i64, to: Option<(NodeId, bool)>) -> bool {
         let (gang, role) = at;
-        let running = &mut self.model.gangs[gang.index()].roles[role.index()].running;
+        let facts = Arc::make_mut(&mut self.model.gangs[gang.index()]);
+        let running = &mut facts.roles[role.index()].running;
         let place = running.binary_search_by_key(&index, |replica| replica.index);
         let before = place.ok().map(|place| (running[place].node, running[place].reserved));
         if before == to {
@@ -235,7 +238,7 @@ impl Session {
             reserved: false,
             zone: None,
         };
-        self.model.pods.push(pod);
+        Arc::make_mut(&mut self.model.pods).push(pod);
         self.node_epochs[node as usize] = self.epoch;
     }
 
@@ -246,7 +249,7 @@ impl Session {
             return false;
         }
         let nothing = ResourceVec::zero(self.model.resources.len());
-        let facts = &mut self.model.pods[row];
+        let facts = &mut Arc::make_mut(&mut self.model.pods)[row];
         let request = std::mem::replace(&mut facts.request, nothing);
         let (queue, at) = (facts.queue.take(), facts.node);
         self.books.pod(&self.model, queue, &request, at, -1);
@@ -262,7 +265,7 @@ impl Session {
         let amounts = Amounts::of(&self.columns, &self.model.resources);
         let now = amounts.allocatable(&self.columns.nodes.allocatable, row);
         let id = self.node(node);
-        let facts = &mut self.model.nodes[id.index()];
+        let facts = &mut Arc::make_mut(&mut self.model.nodes)[id.index()];
         let before = std::mem::replace(&mut facts.allocatable, now.clone());
         if before == now {
             return false;
@@ -276,12 +279,13 @@ impl Session {
     /// Judges anew which roles may use a node; whether that changed.
     fn judge_node(&mut self, node: u32) -> bool {
         let (id, row) = (self.node(node), node as usize);
-        for (verdicts, needs) in self.model.classes.iter_mut().zip(&self.rows.classes) {
+        for (verdicts, needs) in Arc::make_mut(&mut self.model.classes).iter_mut().zip(&self.rows.classes) {
             verdicts[id.index()] = verdict(&self.columns, *needs, node);
         }
         let nodes = &self.columns.nodes;
-        self.model.nodes[id.index()].is_open = nodes.ready.get(row).copied().unwrap_or(true)
-            && !nodes.unschedulable.get(row).copied().unwrap_or(false);
+        Arc::make_mut(&mut self.model.nodes)[id.index()].is_open =
+            nodes.ready.get(row).copied().unwrap_or(true)
+                && !nodes.unschedulable.get(row).copied().unwrap_or(false);
         self.books.touch(id);
         self.node_epochs[row] = self.epoch;
         true
