@@ -2,7 +2,7 @@
 
 use super::Budget;
 use crate::constraint::Demand;
-use crate::model::{Level, NodeId, RoleId, ShapeId};
+use crate::model::{Level, Model, NodeId, RoleId, ShapeId};
 use crate::state::{Ledger, ShapeCache, most_countable};
 
 /// More roles than this do not ask the caches, which hold a limited number of shapes.
@@ -61,6 +61,14 @@ impl<'d> Asks<'d> {
         });
         let anchor = demand.running.iter().flatten().next().copied();
         Some(Self { demand, roles, whole, anchor })
+    }
+
+    /// Whether all pairs of replicas of the gang talk alike, so that it matters only how many lie together.
+    pub(super) fn talk_alike(&self, model: &Model) -> bool {
+        let facts = model.gang(self.demand.gang);
+        let roles = facts.roles.len();
+        facts.traffic.len() == roles * (roles + 1) / 2
+            && facts.traffic.windows(2).all(|pair| pair[0].weight == pair[1].weight)
     }
 
     /// The counts of the scarcest role.

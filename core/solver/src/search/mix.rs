@@ -194,7 +194,7 @@ impl<'a> Mix<'a> {
     }
 
     /// By parting level, the group of a node.
-    pub(super) fn groups(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn groups(&self, node: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.groups.iter().map(move |groups| groups[node] as usize)
     }
 

@@ -16,6 +16,8 @@ const MOST_NODES: usize = 256;
 /// On so few nodes several starts are improved, on all nodes of the domain.
 const FEW_NODES: usize = 8;
 const MOST_IMPROVED: usize = 4;
+/// Where some pairs of roles talk and others do not, so many places to begin from are tried, on all nodes of the domain.
+const SEEDS: usize = 16;
 
 /// A placement in a domain in which every role finds enough room alone, if one of the starts finds one. For a single
 /// role of which nothing runs there always is one.
@@ -51,9 +53,14 @@ pub(super) fn pack(
             }
         }
     }
+    let seeded = !mix.talks_alike() && asks.roles.len() > 1 && mix.nodes().len() > FEW_NODES;
+    if seeded {
+        starts.extend(seeded_starts(&mut mix, asks));
+    }
     starts.sort();
     starts.dedup();
-    let improved = starts.into_iter().take(MOST_IMPROVED).map(|(_, counts)| {
+    let most = if seeded { starts.len() } else { MOST_IMPROVED };
+    let improved = starts.into_iter().take(most).map(|(_, counts)| {
         mix.restore(&counts);
         improve(&mut mix, asks);
         (mix.cost(), mix.spots())
@@ -127,15 +134,7 @@ fn node_by_node(mix: &mut Mix<'_>, roles: &[usize]) {
     let Some(seed) = (0..mix.nodes().len()).max_by_key(|node| (mix.hold(*node), Reverse(*node))) else {
         return;
     };
-    let seed: Vec<usize> = mix.groups(seed).collect();
-    let mut order: Vec<(usize, Reverse<u32>, usize)> = (0..mix.nodes().len())
-        .map(|node| {
-            let distance = mix.groups(node).zip(&seed).filter(|(group, seed)| group != *seed).count();
-            (distance, Reverse(mix.hold(node)), node)
-        })
-        .collect();
-    order.sort_unstable();
-    for (_, _, node) in order {
+    for node in nearest_first(mix, seed) {
         mix.looked += 1;
         for ask in roles.iter().copied() {
             let count = mix.room(node, ask).min(mix.missing(ask));
@@ -145,6 +144,54 @@ fn node_by_node(mix: &mut Mix<'_>, roles: &[usize]) {
             return;
         }
     }
+}
+
+/// Starts from the places that hold most: one role near the place, the others where they gain most; the scarcest
+/// first, and the scarcest last.
+fn seeded_starts(mix: &mut Mix<'_>, asks: &Asks<'_>) -> Vec<(i128, Vec<i64>)> {
+    let mut places: Vec<(u32, usize)> = Vec::new();
+    for node in 0..mix.nodes().len() {
+        // The place is the finest domain above the node.
+        let place = |node: usize| mix.groups(node).rev().nth(1);
+        match places.last_mut() {
+            Some((hold, first)) if place(*first) == place(node) => *hold += mix.hold(node),
+            _ => places.push((mix.hold(node), node)),
+        }
+    }
+    places.sort_by_key(|(hold, node)| (Reverse(*hold), *node));
+    let mut starts = Vec::new();
+    for (_, seed) in places.into_iter().take(SEEDS) {
+        let order = nearest_first(mix, seed);
+        for reversed in [false, true] {
+            let mut roles: Vec<usize> = (0..asks.roles.len()).collect();
+            if reversed {
+                roles.reverse();
+            }
+            mix.clear();
+            for node in &order {
+                let count = mix.room(*node, roles[0]).min(mix.missing(roles[0]));
+                mix.put(*node, roles[0], count);
+            }
+            roles[1..].iter().for_each(|ask| place_by_gain(mix, asks, *ask));
+            if roles.iter().all(|ask| mix.missing(*ask) == 0) {
+                starts.push((mix.cost(), mix.save()));
+            }
+        }
+    }
+    starts
+}
+
+/// Nodes by their distance from one, those that hold most first.
+fn nearest_first(mix: &Mix<'_>, seed: usize) -> Vec<usize> {
+    let seed: Vec<usize> = mix.groups(seed).collect();
+    let mut order: Vec<(usize, Reverse<u32>, usize)> = (0..mix.nodes().len())
+        .map(|node| {
+            let distance = mix.groups(node).zip(&seed).filter(|(group, seed)| group != *seed).count();
+            (distance, Reverse(mix.hold(node)), node)
+        })
+        .collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, _, node)| node).collect()
 }
 
 /// The nodes that the roles are mixed on: those of `shares`, those beside them in the finest domains, and where that
@@ -162,7 +209,7 @@ fn neighbourhood(
     nodes.sort_unstable();
     nodes.dedup();
     let within = model.topology.domains(level)[domain].nodes.clone();
-    if within.len() <= FEW_NODES {
+    if within.len() <= FEW_NODES || (within.len() <= MOST_NODES && !asks.talk_alike(model)) {
         let hosts = |node: &usize| asks.roles.iter().any(|ask| ledger.shape(ask.shape).counts()[*node] > 0);
         return within.filter(hosts).map(NodeId::new).collect();
     }

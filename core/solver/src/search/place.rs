@@ -4,12 +4,14 @@ use super::asks::Asks;
 use super::exact::{self, Outcome};
 use super::{Budget, Field, domains, greedy, pack};
 use crate::constraint::{Demand, topology};
-use crate::model::Level;
-use crate::objective::locality::{Spot, tidy};
+use crate::model::{Level, RoleId};
+use crate::objective::locality::{Spot, tidy, traffic};
 use crate::state::Ledger;
 
 /// So many domains of a level are tried fast before the exact table is asked; more than a few never help.
 const FAST_TRIES: usize = 8;
+/// Where only some roles talk, so many domains are compared.
+const MOST_COMPARED: usize = 16;
 /// So many nodes are looked at for one that takes a whole gang which does not have to lie on one.
 const MOST_WHOLE: usize = 512;
 
@@ -95,6 +97,11 @@ fn on_one_node(ledger: &Ledger<'_>, asks: &Asks<'_>, decisive: Level, budget: &m
 
 fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut Budget<'_>) -> Answer {
     let Some(first) = domains::first(ledger, asks, level) else { return Answer::Refused { proven: true } };
+    if !asks.talk_alike(ledger.model())
+        && let Some(spots) = least_traffic(ledger, asks, level, budget)
+    {
+        return Answer::Placed(Seat { spots, level });
+    }
     budget.count_trial();
     if let Some(spots) = pack::pack(ledger, asks, level, first, budget) {
         return Answer::Placed(Seat { spots, level });
@@ -129,6 +136,28 @@ fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut
         }
     }
     if !proven && budget.poll().is_some() { Answer::Stopped } else { Answer::Refused { proven } }
+}
+
+/// Where only some roles talk, which of the domains is taken matters more than how full it is: the best of several.
+fn least_traffic(
+    ledger: &Ledger<'_>,
+    asks: &Asks<'_>,
+    level: Level,
+    budget: &mut Budget<'_>,
+) -> Option<Vec<Spot>> {
+    let (model, demand) = (ledger.model(), asks.demand);
+    let candidates = domains::in_order(ledger, asks, level);
+    let found = candidates.into_iter().take(MOST_COMPARED).filter_map(|domain| {
+        budget.count_trial();
+        let spots = pack::pack(ledger, asks, level, domain, budget)?;
+        let running = demand.running.iter().enumerate().flat_map(|(role, nodes)| {
+            nodes.iter().map(move |node| Spot { node: *node, role: RoleId::new(role), count: 1 })
+        });
+        let cost = traffic(model, demand.gang, spots.iter().copied().chain(running));
+        Some((cost, spots))
+    });
+    // The first of equals: candidates come the tightest first.
+    found.min_by_key(|(cost, _)| *cost).map(|(_, spots)| spots)
 }
 
 /// The search for gangs with more replicas of a role than the caches count: one fill, then the exact table.
