@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("ortools", reason="the constraint model; `make dev` installs it")
-
-from exactness.agreement import compare, summary  # it needs the model
+from exactness.agreement import compare, summary
 
 BLOCKS = [(hosts, range(start, start + 50)) for hosts in (16, 32) for start in range(0, 350, 50)]
 """14 blocks of 50 seeds, three instances each: 2,100 instances, 1,400 of them at the edge."""
