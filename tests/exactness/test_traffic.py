@@ -6,7 +6,6 @@ import gangplan as gp
 from exactness.traffic_model import least_traffic
 from gangplan.bench.traffic import BEST_KNOWN, instances, over_best_known, reached
 
-
 QUICKLY_PROVEN = (2, 3, 10, 11, 12)
 """Instances of which the model proves the best in about a second."""
 
