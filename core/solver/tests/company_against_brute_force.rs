@@ -5,13 +5,14 @@
 mod clusters;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 
 use clusters::{Tape, amounts, gang, member, node, plan_for, pod, queue, role, seeded_bytes, texts};
-use gangplan_solver::check;
 use gangplan_solver::document::{
     Change, ChangeKind, Closeness, Gang, Group, NamespaceQuota, Placements, Plan, ReplicaAffinity, Slice,
-    Snapshot, Spread, encode,
+    Snapshot, SolveOptions, Spread, encode,
 };
+use gangplan_solver::{check, solve};
 
 const NODES: [&str; 4] = ["n0", "n1", "n2", "n3"];
 
@@ -284,4 +285,24 @@ fn a_rule_that_is_offered_to_be_dropped_admits_the_gang_once_it_is() {
     for rule in ["SPREAD_EXCEEDED", "COMPANY_MISSING", "COMPANY_UNWANTED"] {
         assert!(rules.contains(rule), "{rules:?}");
     }
+}
+
+#[test]
+fn roles_are_placed_one_after_the_other_where_the_budget_ends() {
+    let mut snapshot = Snapshot { topology: vec!["rack".to_owned()], ..Snapshot::default() };
+    for index in 0..40 {
+        let mut node = node(&format!("n{index}"), &[("cpu", 8 + index % 5), ("gpu", 4)]);
+        node.labels.insert("rack".to_owned(), format!("r{}", index / 8));
+        snapshot.nodes.push(node);
+    }
+    let mut large =
+        gang("g", vec![role("ps", 24, &[("cpu", 1)]), role("worker", 80, &[("cpu", 1), ("gpu", 1)])]);
+    let spread = vec![Spread { level: "rack".to_owned(), most: 24 }];
+    large.topology = Some(Closeness { spread, ..Closeness::default() });
+    snapshot.gangs.push(large);
+    let options = SolveOptions { budget: 100_000, ..SolveOptions::default() };
+    let plan = solve(&snapshot, &options, &AtomicBool::new(false)).unwrap();
+    assert_eq!(check(&snapshot, &plan).unwrap(), vec![]);
+    assert!(plan.placements.contains_key("g"), "{:?}", plan.rejections);
+    assert!(plan.stats.cells > 100_000, "the budget was enough for all roles together: {:?}", plan.stats);
 }

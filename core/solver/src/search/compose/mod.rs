@@ -6,8 +6,10 @@
 //! they are added up. The gang fits exactly if a legal vector is in the sum of everything; the way back down the tree
 //! finds the nodes. Wishes are tried as rules, one after the other, and kept where the gang still fits.
 //!
-//! The work is counted in words of the sets. When the budget ends the answer is a refusal without proof.
+//! The work is counted in words of the sets. When the budget ends, roles are placed one after the other; where that
+//! fails the answer is a refusal without proof.
 
+mod by_role;
 mod counts;
 mod offers;
 mod rules;
@@ -45,7 +47,10 @@ pub(crate) fn is_needed(model: &Model, demand: &Demand) -> bool {
 /// Places a demand whole and books it in the Ledger. Limits are asked of each choice of counts.
 pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
     budget.count_trial();
-    let found = search_with_company(ledger, demand, budget);
+    let mut found = search_with_company(ledger, demand, budget);
+    if matches!(found, Found::Spent) && budget.poll().is_none() {
+        found = by_role::place(ledger, demand, budget).map_or(Found::Spent, Found::Seats);
+    }
     if budget.poll().is_some() && !matches!(found, Found::Seats(_)) {
         return Answer::Stopped;
     }
@@ -194,7 +199,10 @@ fn choose(
     let Some(choice) = &demand.choice else {
         let wanted = &space.tops;
         let totals: Vec<i64> = wanted.iter().map(|total| i64::try_from(*total).unwrap_or(i64::MAX)).collect();
-        let fits = sums.total.has(space.number(wanted)) && has_groups(facts, &totals);
+        // A part of a gang need not be legal by itself.
+        let is_part = !facts.is_elastic()
+            && facts.roles.iter().zip(&totals).any(|(role, total)| total + role.leaving < role.replicas);
+        let fits = sums.total.has(space.number(wanted)) && (is_part || has_groups(facts, &totals));
         return fits.then(|| wanted.clone());
     };
     let mut order: Vec<usize> = (0..have.len()).collect();
