@@ -7,8 +7,8 @@ use super::requests::{PODS, Units};
 use super::shapes::Shapes;
 use super::{
     ClassId, Closeness, Company, Crowd, Ending, GangFacts, GangId, Model, NodeFacts, NodeId, PodFacts,
-    QueueFacts, QueueId, QuotaFacts, RoleFacts, RoleId, RunningReplica, TalkingPair, Topology, matching,
-    topology::Domain,
+    QueueFacts, QueueId, QuotaFacts, RoleFacts, RoleId, RunningReplica, TalkingPair, Topology, capacity_of,
+    matching, topology::Domain,
 };
 use crate::document::{
     Gang, Group, NamespaceQuota, Node, Queue, Role, Rounding, Rule, Running, Snapshot, parse_quantity,
@@ -89,6 +89,7 @@ impl Model {
         let pods: Vec<&Running> = running.iter().filter(|holder| holder.gang.is_none()).copied().collect();
         let (likenesses, crowds) = companies.finish(&sorted, &pods);
         let shy = mark_structured(&mut gangs, &crowds);
+        let facts: Vec<NodeFacts> = nodes.iter().map(|node| node_facts(node, &units)).collect();
         Self {
             gangs: gangs.into_iter().map(std::sync::Arc::new).collect(),
             shapes: shapes.list,
@@ -114,7 +115,8 @@ impl Model {
                 .into(),
             endings: endings(snapshot, &units, &node_ids).into(),
             classes: classes.verdicts.into(),
-            nodes: nodes.iter().map(|node| node_facts(node, &units)).collect::<Vec<_>>().into(),
+            capacity: capacity_of(&facts, resources.len()),
+            nodes: facts.into(),
             topology: topology.into(),
             resources,
         }

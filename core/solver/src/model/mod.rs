@@ -34,6 +34,8 @@ pub(crate) struct Model {
     pub(crate) topology: Arc<Topology>,
     /// In canonical order.
     pub(crate) nodes: Arc<Vec<NodeFacts>>,
+    /// By resource, what all nodes offer together.
+    pub(crate) capacity: Vec<i128>,
     pub(crate) queues: Vec<QueueFacts>,
     pub(crate) gangs: Vec<Arc<GangFacts>>,
     /// Pods of no gang.
@@ -224,6 +226,17 @@ pub(crate) struct TalkingPair {
     pub(crate) a: RoleId,
     pub(crate) b: RoleId,
     pub(crate) weight: i64,
+}
+
+/// What nodes offer together, by resource.
+fn capacity_of(nodes: &[NodeFacts], resources: usize) -> Vec<i128> {
+    let mut sums = vec![0; resources];
+    for node in nodes {
+        for (sum, amount) in sums.iter_mut().zip(node.allocatable.as_slice()) {
+            *sum += i128::from(*amount);
+        }
+    }
+    sums
 }
 
 impl Model {

@@ -24,7 +24,7 @@ impl Entitlements {
             kind,
             resources,
             deserved: vec![None; model.queues.len() * resources],
-            total: model.resource_ids().map(|resource| total(model, resource)).collect(),
+            total: model.capacity.clone(),
         };
         match kind {
             FairShare::None => {}
@@ -103,10 +103,6 @@ impl Entitlements {
         };
         model.resource_ids().filter_map(part).max().unwrap_or(Ratio::ZERO)
     }
-}
-
-fn total(model: &Model, resource: ResourceId) -> i128 {
-    model.nodes.iter().map(|node| i128::from(node.allocatable.get(resource))).sum()
 }
 
 /// By queue, then resource: what all in it, and in the queues below, hold or ask for.

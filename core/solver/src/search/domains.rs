@@ -3,7 +3,7 @@
 use super::asks::Asks;
 use crate::constraint::topology as placed;
 use crate::model::{Level, NodeId};
-use crate::state::{CHUNK, LAST_BIT, Ledger, at_least};
+use crate::state::{CHUNK, LAST_BIT, Ledger, ShapeCache, at_least};
 
 /// Domains are compared so many at a time, in loops that become vector code.
 const LANES: usize = 64;
@@ -88,21 +88,25 @@ pub(super) fn node(ledger: &Ledger<'_>, asks: &Asks<'_>, most: usize) -> (Option
         let only = asks.demand.running.iter().flatten().all(|node| *node == anchor);
         return ((only && asks.fits_whole(ledger, anchor)).then_some(anchor), 1);
     }
-    let masks: Vec<(&[u64], u64)> =
-        asks.roles.iter().map(|ask| (ledger.shape(ask.shape).masks(), at_least(ask.whole))).collect();
-    // Chunks in which each role finds a node with room for all of it.
-    let fits = |chunk: usize| masks.iter().all(|(masks, wanted)| masks[chunk] & wanted != 0);
-    let (scarcest, wanted) = masks[0];
-    let chunks: Vec<usize> = (0..scarcest.len()).filter(|chunk| fits(*chunk)).collect();
-    let mut rooms = chunks.iter().fold(0, |rooms, chunk| rooms | scarcest[*chunk]) & wanted;
-    let counts = asks.scarcest(ledger).counts();
+    let roles: Vec<(&ShapeCache, u64)> =
+        asks.roles.iter().map(|ask| (ledger.shape(ask.shape), at_least(ask.whole))).collect();
+    // Only where each role finds a node with room for all of it.
+    let may_fit = |chunk: usize| roles.iter().all(|(cache, wanted)| cache.masks()[chunk] & wanted != 0);
+    let may_fit_near = |many: usize| roles.iter().all(|(cache, wanted)| cache.wide()[many] & wanted != 0);
+    let (scarcest, wanted) = roles[0];
+    let near: Vec<usize> = (0..scarcest.wide().len()).filter(|many| may_fit_near(*many)).collect();
+    let mut rooms = near.iter().fold(0, |rooms, many| rooms | scarcest.wide()[*many]) & wanted;
+    let counts = scarcest.counts();
     let mut looked = 0;
     while rooms != 0 {
         let bit = rooms.trailing_zeros();
         rooms &= rooms - 1;
         // Counts that share the last bit differ: of them the least is the best.
         let mut best: Option<(u16, usize)> = None;
-        for chunk in chunks.iter().filter(|chunk| scarcest[**chunk] >> bit & 1 == 1) {
+        let has_room = |masks: &[u64], at: usize| masks[at] >> bit & 1 == 1;
+        let near = near.iter().filter(|many| has_room(scarcest.wide(), **many));
+        let chunks = near.flat_map(|many| many * CHUNK..scarcest.masks().len().min((many + 1) * CHUNK));
+        for chunk in chunks.filter(|chunk| has_room(scarcest.masks(), *chunk) && may_fit(*chunk)) {
             let of_chunk = counts.iter().copied().enumerate().skip(chunk * CHUNK).take(CHUNK);
             for (node, count) in of_chunk.filter(|(_, count)| u32::from(*count).min(LAST_BIT) == bit) {
                 if looked == most {

@@ -270,6 +270,11 @@ impl Session {
         if before == now {
             return false;
         }
+        for (sum, (before, now)) in
+            self.model.capacity.iter_mut().zip(before.as_slice().iter().zip(now.as_slice()))
+        {
+            *sum += i128::from(*now) - i128::from(*before);
+        }
         self.books.take(&self.model, id, &before, 1);
         self.books.take(&self.model, id, &now, -1);
         self.node_epochs[row] = self.epoch;

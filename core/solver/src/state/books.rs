@@ -210,3 +210,66 @@ impl Books {
 fn counted(free: i64, most: i64) -> i64 {
     free.clamp(0, most)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Snapshot, decode};
+
+    /// 70 nodes in racks of seven, one without a rack, two classes, and gangs of several shapes.
+    fn model() -> Model {
+        let node = |index: usize| {
+            let rack = if index == 9 { String::new() } else { format!(r#""rack": "r{}""#, index / 7) };
+            let cordoned = index.is_multiple_of(11);
+            format!(
+                r#"{{"name": "n{index:02}", "labels": {{{rack}}}, "unschedulable": {cordoned},
+                    "allocatable": {{"cpu": "{}", "gpu": "{}"}}}}"#,
+                2 + index * 7 % 40,
+                index % 9,
+            )
+        };
+        let gang = |index: usize| {
+            let topology = if index.is_multiple_of(2) { r#", "topology": {"required": "rack"}"# } else { "" };
+            format!(
+                r#"{{"name": "g{index}"{topology}, "roles": [{{"name": "worker", "replicas": 4,
+                    "requests": {{"cpu": "{}", "gpu": "{}"}}}}]}}"#,
+                1 + index,
+                index % 3,
+            )
+        };
+        let nodes: Vec<String> = (0..70).map(node).collect();
+        let gangs: Vec<String> = (0..6).map(gang).collect();
+        let document = format!(
+            r#"{{"topology": ["rack"], "nodes": [{}], "gangs": [{}]}}"#,
+            nodes.join(","),
+            gangs.join(",")
+        );
+        Model::build(&decode::<Snapshot>(document.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn counts_and_sums_equal_a_recount_after_every_step_of_a_history() {
+        let model = model();
+        let mut books = Books::empty(&model);
+        let mut state = 7_u64;
+        let mut random = |end: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % end
+        };
+        for _ in 0..3000 {
+            let role = model.role(GangId::new(random(6)), RoleId::new(0));
+            // Beyond what is free as well: a node in debt takes nothing.
+            let count = i64::try_from(random(7)).unwrap() - 3;
+            books.take(&model, NodeId::new(random(70)), &role.request, count);
+            let asked = ShapeId::new(random(model.shapes.len()));
+            if random(3) == 0 {
+                books.refresh(&model, asked);
+                let fresh = ShapeCache::count_all(&model, &model.shapes[asked.index()], &books.free);
+                assert_eq!(*books.shape(asked), fresh);
+            }
+            let mut settled = books.clone();
+            settled.settle(&model);
+            assert_eq!(settled.sums, books.sums);
+        }
+    }
+}

@@ -20,6 +20,8 @@ pub(crate) struct ShapeCache {
     sums: Vec<Vec<u32>>,
     /// By chunk: bit `c` is set where some node has exactly `c`, the last bit where it has more.
     masks: Vec<u64>,
+    /// The same by chunk of chunks.
+    wide: Vec<u64>,
     most: u16,
 }
 
@@ -31,6 +33,7 @@ impl ShapeCache {
             counts: vec![0; nodes],
             sums: model.topology.sizes().map(|domains| vec![0; domains]).collect(),
             masks: vec![0; nodes.div_ceil(CHUNK)],
+            wide: vec![0; nodes.div_ceil(CHUNK).div_ceil(CHUNK)],
             most: most_countable(nodes),
         };
         let counter = Counter::new(model, shape, cache.most);
@@ -44,6 +47,9 @@ impl ShapeCache {
         }
         for (mask, counts) in cache.masks.iter_mut().zip(cache.counts.chunks(CHUNK)) {
             *mask = mask_of(counts);
+        }
+        for (wide, masks) in cache.wide.iter_mut().zip(cache.masks.chunks(CHUNK)) {
+            *wide = masks.iter().fold(0, |wide, mask| wide | mask);
         }
         cache
     }
@@ -68,7 +74,12 @@ impl ShapeCache {
             }
             let chunk = node / CHUNK;
             let end = self.counts.len().min((chunk + 1) * CHUNK);
-            self.masks[chunk] = mask_of(&self.counts[chunk * CHUNK..end]);
+            let mask = mask_of(&self.counts[chunk * CHUNK..end]);
+            if std::mem::replace(&mut self.masks[chunk], mask) != mask {
+                let many = chunk / CHUNK;
+                let end = self.masks.len().min((many + 1) * CHUNK);
+                self.wide[many] = self.masks[many * CHUNK..end].iter().fold(0, |wide, mask| wide | mask);
+            }
         }
     }
 
@@ -80,6 +91,11 @@ impl ShapeCache {
     /// By domain of a level, but not `node`, how many fit in sum.
     pub(crate) fn sums(&self, level: Level) -> &[u32] {
         &self.sums[level.index()]
+    }
+
+    /// By chunk of as many chunks, all their masks.
+    pub(crate) fn wide(&self) -> &[u64] {
+        &self.wide
     }
 
     /// By chunk of nodes; see [`at_least`].

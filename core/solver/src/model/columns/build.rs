@@ -7,7 +7,7 @@ use super::super::requests::{PODS, Units};
 use super::super::shapes::Shapes;
 use super::super::{
     Closeness, GangFacts, Model, NodeFacts, NodeId, PodFacts, QueueId, ResourceId, ResourceVec, RoleFacts,
-    RoleId, RunningReplica, Shape, Topology,
+    RoleId, RunningReplica, Shape, Topology, capacity_of,
 };
 use super::classes::Classes;
 use super::levels::Levels;
@@ -44,7 +44,7 @@ impl Model {
             zones: Vec::new(),
             zoned: Vec::new(),
         });
-        let nodes = nodes.collect::<Vec<_>>().into();
+        let nodes: Vec<NodeFacts> = nodes.collect();
         let mut queues: Vec<&Queue> = columns.queues.iter().collect();
         queues.sort_by(|a, b| a.name.cmp(&b.name));
         let ids = queue_ids(&queues);
@@ -67,7 +67,8 @@ impl Model {
             shapes: gangs.shapes,
             gangs: gangs.facts.into_iter().map(Arc::new).collect(),
             queues: queues.iter().map(|queue| queue_facts(queue, &units, &ids, resources.len())).collect(),
-            nodes,
+            capacity: capacity_of(&nodes, resources.len()),
+            nodes: nodes.into(),
             topology: topology.into(),
             resources,
             likenesses: Vec::new().into(),
