@@ -7,6 +7,7 @@
 mod calibration;
 mod cluster;
 mod deltas;
+mod edge;
 mod gangs;
 mod large;
 mod memory;

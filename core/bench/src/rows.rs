@@ -9,7 +9,7 @@ use gangplan_solver::session::{Columns, Decisions, Session};
 
 use crate::calibration::median;
 use crate::random::Random;
-use crate::{cluster, deltas, gangs, large, memory, published};
+use crate::{cluster, deltas, edge, gangs, large, memory, published};
 
 /// A figure.
 pub struct Row {
@@ -65,6 +65,9 @@ pub fn all() -> Vec<Row> {
         row("T7.cold", 8.0, 3.0, large, move |runs| large::cold(large, runs)),
         nanos("T8.raw", 100.0, 40.0, small, move |runs| deltas::raw(small, runs)),
         nanos("T8.shapes", 4000.0, 2000.0, small, move |runs| deltas::with_shapes(small, runs)),
+        row("T10", 5.0, 1.0, small, move |runs| edge::explanation(small, runs)),
+        row("T14.10k", 2.0, 0.6, small, move |runs| edge::answer(small, runs)),
+        row("T14.640", 1.0, 0.3, 640, |runs| edge::answer(640, runs)),
         Row { unit: "MB", ..row("memory.100k", 1500.0, 1500.0, large, |_| memory::of("memory.100k.alone")) },
         extra("memory.100k.alone", 1500.0, 1500.0, large, move |_| {
             solve(&mut open(easy(large, 100_000)));

@@ -6,6 +6,7 @@ mod commit;
 mod compact;
 mod decisions;
 mod delta;
+mod explain;
 mod held;
 mod judge;
 mod sound;
