@@ -17,6 +17,10 @@ mod rows;
 
 use std::io::Write;
 
+/// As in the Python module, so that what is measured is what runs there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut only: Vec<String> = Vec::new();
     let mut runs = 5;

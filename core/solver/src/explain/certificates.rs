@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::constraint::{Demand, topology};
+use crate::constraint::topology;
 use crate::document::Certificate;
 use crate::model::Level;
 use crate::search::{Budget, Field, Prover};
@@ -14,10 +14,10 @@ const MOST_DOMAINS: usize = 1000;
 /// Weights that refute the gang in every domain of the level that decides; empty where some domain needs a table.
 pub(super) fn certificates(
     ledger: &Ledger<'_>,
-    demand: &Demand,
+    field: &Field<'_>,
     budget: &mut Budget<'_>,
 ) -> Vec<Certificate> {
-    let model = ledger.model();
+    let (model, demand) = (ledger.model(), field.demand);
     let level = demand.required.unwrap_or(Level::CLUSTER);
     let domains: Vec<_> = model
         .topology
@@ -29,11 +29,10 @@ pub(super) fn certificates(
     if domains.len() > MOST_DOMAINS || model.gang(demand.gang).is_elastic() {
         return Vec::new();
     }
-    let field = Field::survey(ledger, demand);
     let mut prover = Prover::default();
     let mut by_weights: BTreeMap<usize, Certificate> = BTreeMap::new();
     for domain in domains {
-        let proof = prover.refute(ledger, &field, &field.slots(domain), budget);
+        let proof = prover.refute(ledger, field, &field.slots(domain), budget);
         let numbers = proof.and_then(|proof| {
             Some((proof.weights, i64::try_from(proof.needs).ok()?, i64::try_from(proof.most).ok()?))
         });

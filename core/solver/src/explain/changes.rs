@@ -4,7 +4,7 @@ use super::holders::{Held, held_by_gangs};
 use super::written;
 use crate::constraint::{Demand, node_affinity, quota};
 use crate::document::{Change, ChangeKind, Rule};
-use crate::model::{GangId, Level, Model, RoleId};
+use crate::model::{GangId, GroupFacts, Level, Model, RoleId};
 use crate::search::{Answer, Budget, Seat, place};
 use crate::state::Ledger;
 
@@ -78,6 +78,13 @@ fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<
     let above_running = facts.running.iter().map(|replica| replica.index + 1).max().unwrap_or(0);
     let others_start = demand.roles().any(|other| other != role);
     let least = above_running.max(running + i64::from(!others_start)).max(1);
+    // A group below its minimum could never start.
+    let in_groups = model.gang(demand.gang).groups.iter().filter(|group| group.roles.contains(&role));
+    let others = |group: &GroupFacts| -> i64 {
+        let others = group.roles.iter().filter(|other| **other != role);
+        others.map(|other| model.role(demand.gang, *other).replicas).sum()
+    };
+    let least = in_groups.map(|group| group.min - others(group)).fold(least, i64::max);
     let mut fits = |count: i64| {
         let mut fewer = demand.clone();
         fewer.counts[role.index()] = count - running;

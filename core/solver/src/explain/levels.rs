@@ -22,12 +22,12 @@ pub(super) struct Fit {
 /// placement at a level coarser than the required one. Levels where running replicas are split have no entry.
 pub(super) fn fits(
     ledger: &mut Ledger<'_>,
-    demand: &Demand,
+    field: &Field<'_>,
     seat: Option<&Seat>,
     budget: &mut Budget<'_>,
 ) -> Vec<Fit> {
     let model = ledger.model();
-    let field = Field::survey(ledger, demand);
+    let demand = field.demand;
     let mut fits = Vec::new();
     for level in model.topology.fine_to_coarse() {
         let holds_seat = |domain: &&Domain| {
@@ -44,7 +44,7 @@ pub(super) fn fits(
         let mut candidates: Vec<(i64, &Domain)> = domains
             .iter()
             .filter(|domain| topology::holds_running(demand, domain))
-            .map(|domain| (most_together(&field, &field.slots(domain)), domain))
+            .map(|domain| (most_together(field, &field.slots(domain)), domain))
             .collect();
         candidates.sort_by_key(|(most, domain)| (std::cmp::Reverse(*most), domain.nodes.start));
         let mut best: Option<(i64, &Domain, Vec<Spot>)> = None;
@@ -53,14 +53,14 @@ pub(super) fn fits(
             if bound <= most {
                 break;
             }
-            let spots = as_many_as_fit(ledger, &field, &field.slots(domain));
+            let spots = as_many_as_fit(ledger, field, &field.slots(domain));
             let total = spots.iter().map(|spot| spot.count).sum();
             if total > most {
                 best = Some((total, domain, spots));
             }
         }
         if let Some((_, domain, spots)) = best {
-            let have = have(ledger, &field, domain, &spots, budget);
+            let have = have(ledger, field, domain, &spots, budget);
             let limited_by = limit(ledger, demand, domain, &spots, &have);
             fits.push(Fit { level, domain: domain.clone(), have, limited_by });
         }

@@ -17,7 +17,7 @@ use crate::constraint::{Demand, node_affinity, quota};
 use crate::decide::Refused;
 use crate::document::{Change, Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity};
 use crate::model::{Level, Model, ResourceId};
-use crate::search::{Answer, Budget, place};
+use crate::search::{Answer, Budget, Field, place};
 use crate::state::Ledger;
 use levels::Fit;
 use reason::{Place, Reason};
@@ -42,7 +42,8 @@ pub(crate) fn explain(
     let impossible = is_impossible(model, demand, budget);
     budget.refill();
     let relaxed = if options.changes { changes::relaxed_level(ledger, demand, budget) } else { None };
-    let fits = levels::fits(ledger, demand, relaxed.as_ref().map(|(_, seat)| seat), budget);
+    let field = Field::survey(ledger, demand);
+    let fits = levels::fits(ledger, &field, relaxed.as_ref().map(|(_, seat)| seat), budget);
     let mut reason = reason::find(ledger, refused, &fits);
     let dropped = own_rules(ledger, demand, &mut reason, options, budget);
     let holders = match (reason.resource, &reason.place) {
@@ -54,7 +55,7 @@ pub(crate) fn explain(
         let level = relaxed.map(|(level, _)| level);
         let mut changes = changes::changes(ledger, demand, level, impossible, budget);
         if matches!(reason.stage, Stage::Capacity | Stage::Topology | Stage::Packing) {
-            changes.extend(room_changes(ledger, demand, &reason, &fits, budget));
+            changes.extend(room_changes(ledger, &field, &reason, &fits, budget));
         }
         changes.extend(dropped);
         changes
@@ -63,7 +64,7 @@ pub(crate) fn explain(
     };
     let certificates = match reason.stage {
         Stage::Capacity | Stage::Topology | Stage::Packing if refused.proven && is_plain(model, demand) => {
-            certificates::certificates(ledger, demand, budget)
+            certificates::certificates(ledger, &field, budget)
         }
         _ => Vec::new(),
     };
@@ -100,11 +101,12 @@ fn own_rules(
 /// Changes that make room: smaller requests, room freed where most of the gang fits, or more nodes there.
 fn room_changes(
     ledger: &mut Ledger<'_>,
-    demand: &Demand,
+    field: &Field<'_>,
     reason: &Reason,
     fits: &[Fit],
     budget: &mut Budget<'_>,
 ) -> Vec<Change> {
+    let demand = field.demand;
     let decisive = demand.required.unwrap_or(Level::CLUSTER);
     let Some(best) = fits.iter().find(|fit| fit.level == decisive) else { return Vec::new() };
     let mut changes = Vec::new();
@@ -114,7 +116,7 @@ fn room_changes(
     }
     // A node of its own is a domain of its own: more of them help nobody who must lie on one.
     if decisive != ledger.model().topology.node_level() {
-        changes.extend(nodes::more_nodes(ledger, demand, &best.domain, budget));
+        changes.extend(nodes::more_nodes(ledger, field, &best.domain, budget));
     }
     changes
 }

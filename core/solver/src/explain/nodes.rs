@@ -1,7 +1,7 @@
 //! Nodes that, added to one domain, would admit a refused gang.
 
 use super::changes::change;
-use crate::constraint::{Demand, node_affinity, quota};
+use crate::constraint::{node_affinity, quota};
 use crate::document::{Change, ChangeKind};
 use crate::model::{Domain, NodeId};
 use crate::search::{Budget, Field, fits_with_more};
@@ -14,11 +14,11 @@ const MOST_NODES: i64 = 4096;
 /// hosts most of the gang's largest role.
 pub(super) fn more_nodes(
     ledger: &Ledger<'_>,
-    demand: &Demand,
+    field: &Field<'_>,
     domain: &Domain,
     budget: &mut Budget<'_>,
 ) -> Option<Change> {
-    let model = ledger.model();
+    let (model, demand) = (ledger.model(), field.demand);
     if model.gang(demand.gang).is_structured || demand.choice.is_some() || !quota::admits(ledger, demand) {
         return None;
     }
@@ -33,11 +33,10 @@ pub(super) fn more_nodes(
     if hosts(&like) == 0 {
         return None;
     }
-    let field = Field::survey(ledger, demand);
     let slots = field.slots(domain);
     let mut fits = |count: i64| {
         budget.refill();
-        fits_with_more(ledger, &field, &slots, (like, count), budget)
+        fits_with_more(ledger, field, &slots, (like, count), budget)
     };
     let mut good = 1;
     while !fits(good)? {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::asked::{self, Companies};
+use super::queues::{queue_facts, queue_ids};
 use super::requests::{PODS, Units};
 use super::shapes::Shapes;
 use super::{
     ClassId, Closeness, Company, Crowd, Ending, GangFacts, GangId, Model, NodeFacts, NodeId, PodFacts,
-    QueueFacts, QueueId, QuotaFacts, RoleFacts, RoleId, RunningReplica, TalkingPair, Topology, capacity_of,
-    matching, topology::Domain,
+    QueueId, QuotaFacts, RoleFacts, RoleId, RunningReplica, TalkingPair, Topology, capacity_of, matching,
+    topology::Domain,
 };
 use crate::document::{
     Gang, Group, NamespaceQuota, Node, Queue, Role, Rounding, Rule, Running, Snapshot, parse_quantity,
@@ -229,43 +230,6 @@ fn node_facts(node: &Node, units: &Units) -> NodeFacts {
         is_open: node.ready && !node.unschedulable,
         zones: node.zones.iter().map(|zone| units.amounts(zone, Rounding::Down)).collect(),
         zoned: listed.into_iter().map(|name| units.id(name)).collect(),
-    }
-}
-
-/// Names of queues in order → their ids.
-pub(super) fn queue_ids<'a>(queues: &[&'a Queue]) -> BTreeMap<&'a str, QueueId> {
-    queues.iter().enumerate().map(|(index, queue)| (queue.name.as_str(), QueueId::new(index))).collect()
-}
-
-pub(super) fn queue_facts(
-    queue: &Queue,
-    units: &Units,
-    ids: &BTreeMap<&str, QueueId>,
-    resources: usize,
-) -> QueueFacts {
-    let listed = |quantities: &BTreeMap<String, String>, rest: Option<i64>| {
-        let amounts = units.amounts(quantities, Rounding::Down);
-        let mut listed = vec![rest; resources];
-        for name in quantities.keys() {
-            listed[units.id(name).index()] = Some(amounts.get(units.id(name)));
-        }
-        listed
-    };
-    // A map that lists nothing says that nothing is deserved.
-    let nothing = |deserved: &BTreeMap<String, String>| deserved.is_empty().then_some(0);
-    QueueFacts {
-        name: queue.name.clone(),
-        parent: queue.parent.as_deref().map(|parent| ids[parent]),
-        priority: queue.priority,
-        limit: listed(&queue.limit, None),
-        deserved: match &queue.deserved {
-            Some(deserved) => listed(deserved, nothing(deserved)),
-            None => vec![None; resources],
-        },
-        guarantee: units.amounts(&queue.guarantee, Rounding::Down),
-        weight: queue.weight,
-        created: queue.created,
-        open: queue.open,
     }
 }
 

@@ -8,6 +8,7 @@ mod build;
 mod columns;
 mod ids;
 mod matching;
+mod queues;
 mod requests;
 mod resources;
 mod shapes;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::build::{UNLIMITED_PODS, all_pairs, queue_facts, queue_ids};
+use super::super::build::{UNLIMITED_PODS, all_pairs};
+use super::super::queues::{queue_facts, queue_ids};
 use super::super::requests::{PODS, Units};
 use super::super::shapes::Shapes;
 use super::super::{
