@@ -15,8 +15,8 @@ use crate::state::Ledger;
 #[derive(Debug)]
 pub(crate) struct Earmark {
     pub(crate) gang: GangId,
-    /// When it can start, in seconds from now; none: when all that runs now has ended, whenever that is.
-    pub(crate) starts_in_s: Option<i64>,
+    /// When it can start, in seconds from now.
+    pub(crate) starts_in_s: i64,
     /// The nodes on which it will start.
     pub(crate) nodes: Vec<NodeId>,
     /// What is kept of each of them now.
@@ -61,14 +61,13 @@ impl Earmark {
         let nodes = needs.keys().copied().collect();
         let kept =
             needs.into_iter().map(|(node, needs)| (node, rest(model, &needs, free.get(&node)))).collect();
-        Some(Self { gang: demand.gang, starts_in_s: Some(starts_in_s), nodes, kept })
+        Some(Self { gang: demand.gang, starts_in_s, nodes, kept })
     }
 
     /// Whether a gang may use the kept room: it can be evicted, or ends in time.
     pub(crate) fn is_open_to(&self, model: &Model, gang: GangId) -> bool {
         let facts = model.gang(gang);
-        facts.preemptible
-            || self.starts_in_s.zip(facts.runtime_s).is_some_and(|(start, runtime)| runtime <= start)
+        facts.preemptible || facts.runtime_s.is_some_and(|runtime| runtime <= self.starts_in_s)
     }
 
     /// Keeps the room, or gives it back.

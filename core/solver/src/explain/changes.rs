@@ -93,15 +93,7 @@ fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<
     if least >= facts.replicas || !fits(least) {
         return None;
     }
-    let (mut good, mut bad) = (least, facts.replicas);
-    while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        if fits(middle) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
+    let good = largest(least, facts.replicas, fits);
     Some(Change {
         role: Some(facts.name.clone()),
         to: Some(good.to_string()),
@@ -110,6 +102,19 @@ fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<
             format!("{good} {} instead of {}", plural(&facts.name, good), facts.replicas),
         )
     })
+}
+
+/// The largest number that fits, by halving: `good` does, `bad` does not.
+pub(super) fn largest(mut good: i64, mut bad: i64, mut fits: impl FnMut(i64) -> bool) -> i64 {
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if fits(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
 }
 
 fn plural(role: &str, count: i64) -> String {

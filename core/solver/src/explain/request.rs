@@ -1,6 +1,6 @@
 //! Smaller requests that admit a refused gang.
 
-use super::changes::{admitted, change};
+use super::changes::{admitted, change, largest};
 use super::written;
 use crate::constraint::Demand;
 use crate::document::{Change, ChangeKind};
@@ -40,19 +40,10 @@ pub(super) fn smaller_request(
         budget.refill();
         admitted(&mut ledger, demand, budget).is_some()
     };
-    // The largest number of steps below the request is the first that may be refused.
-    let (mut good, mut bad) = (1, (now - 1) / step + 1);
-    if now <= step || !fits(good) {
+    if now <= step || !fits(1) {
         return None;
     }
-    while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        if fits(middle) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
+    let good = largest(1, (now - 1) / step + 1, fits);
     let (from, to) =
         (written(model, resource, i128::from(now)), written(model, resource, i128::from(good * step)));
     Some(Change {
