@@ -1,6 +1,7 @@
 //! One decision: every waiting gang gets its turn, and is placed whole or refused.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::constraint::{Demand, quota};
 use crate::document::{Bypass, SolveOptions};
@@ -49,6 +50,9 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
     if options.nonpreemptible_within_deserved {
         ledger.set_ceilings(turns.entitlements().ceilings());
     }
+    let model = ledger.model();
+    let waiting = model.gang_ids().map(|gang| model.gang(gang)).filter(|gang| gang.waits());
+    ledger.expect(waiting.map(|gang| 2 * gang.roles.len()).sum());
     let mut round = Round { ledger, options, budget, decision: Decision::default(), endings: Vec::new() };
     while let Some(turn) = turns.next(round.ledger) {
         let gang = turn.demand.gang;
@@ -56,7 +60,10 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
             Ok(spots) => {
                 turns.placed(round.ledger, &turn, &spots);
                 round.note_ending(gang, &spots);
-                round.decision.placed.entry(gang).or_default().extend(spots);
+                match round.decision.placed.entry(gang) {
+                    Entry::Vacant(entry) => drop(entry.insert(spots)),
+                    Entry::Occupied(mut entry) => entry.get_mut().extend(spots),
+                }
             }
             Err(_) if turns.passes_over(round.ledger, &turn) => {}
             Err((proven, because)) => {

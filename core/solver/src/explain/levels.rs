@@ -1,5 +1,8 @@
 //! How much of a gang the best domain of each level holds.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use crate::constraint::{Demand, capacity, node_affinity, topology};
 use crate::model::{Domain, Level, NodeId, ResourceId, RoleId};
 use crate::objective::locality::Spot;
@@ -40,19 +43,19 @@ pub(super) fn fits(
             fits.push(Fit { level, domain: domain.clone(), have: demand.counts.clone(), limited_by: None });
             continue;
         }
-        // Those that may hold most first, so that few fills are needed.
-        let mut candidates: Vec<(i64, &Domain)> = domains
-            .iter()
-            .filter(|domain| topology::holds_running(demand, domain))
-            .map(|domain| (most_together(field, &field.slots(domain)), domain))
+        // Those that may hold most first, so that few fills are needed; of many domains few are ever taken out.
+        let candidates =
+            domains.iter().enumerate().filter(|(_, domain)| topology::holds_running(demand, domain));
+        let mut candidates: BinaryHeap<(i64, Reverse<usize>)> = candidates
+            .map(|(index, domain)| (most_together(field, &field.slots(domain)), Reverse(index)))
             .collect();
-        candidates.sort_by_key(|(most, domain)| (std::cmp::Reverse(*most), domain.nodes.start));
         let mut best: Option<(i64, &Domain, Vec<Spot>)> = None;
-        for (bound, domain) in candidates {
+        while let Some((bound, Reverse(index))) = candidates.pop() {
             let most = best.as_ref().map_or(-1, |(most, _, _)| *most);
             if bound <= most {
                 break;
             }
+            let domain = &domains[index];
             let spots = as_many_as_fit(ledger, field, &field.slots(domain));
             let total = spots.iter().map(|spot| spot.count).sum();
             if total > most {

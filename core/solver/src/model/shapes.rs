@@ -1,7 +1,7 @@
 //! Shapes: what a replica is to a node: its request, its node class, whether it is tied to the topology. Roles of
 //! many gangs share one.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{ClassId, ResourceVec, ShapeId};
 
@@ -18,7 +18,7 @@ pub(crate) struct Shape {
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     pub(super) list: Vec<Shape>,
-    known: HashMap<Shape, ShapeId>,
+    known: FxHashMap<Shape, ShapeId>,
 }
 
 impl Shapes {

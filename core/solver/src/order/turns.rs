@@ -94,10 +94,12 @@ impl<'m> Turns<'m> {
     /// Notes that a gang got what it asked for; it gets another turn if it may grow.
     pub(crate) fn placed(&mut self, ledger: &Ledger<'m>, turn: &Turn, spots: &[Spot]) {
         let gang = turn.demand.gang;
-        self.seats.entry(gang).or_default().extend(spots);
-        if let Some(key) = self.key(gang) {
-            let line = self.line_of(gang);
-            self.lines[line].gangs.insert(key);
+        if self.model.gang(gang).is_elastic() {
+            self.seats.entry(gang).or_default().extend(spots);
+            if let Some(key) = self.key(gang) {
+                let line = self.line_of(gang);
+                self.lines[line].gangs.insert(key);
+            }
         }
         self.enter_path(ledger, self.model.gang(gang).queue);
     }

@@ -3,15 +3,14 @@
 use super::asks::Asks;
 use crate::constraint::topology as placed;
 use crate::model::{Level, NodeId};
-use crate::state::{CHUNK, LAST_BIT, Ledger, ShapeCache, at_least};
+use crate::state::{CHUNK, LAST_BIT, Ledger, ShapeCache, at_least, band, bands_from};
 
-/// Domains are compared so many at a time, in loops that become vector code.
-const LANES: usize = 64;
 /// Of more domains than this only the tightest are compared by how far the gang would spread in them.
 const MOST_SPANS: usize = 64;
 
 /// The domains of a level, but not `node`, in which every role finds enough room alone: first those where the scarcest
-/// role can lie in the fewest domains of the next level, then those where the least of its room would be left.
+/// role can lie in the fewest domains of the next level, then those where the least of its room would be left; domains
+/// of nodes are compared by the [`band`] of their room only.
 pub(super) fn in_order(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Vec<usize> {
     let topology = &ledger.model().topology;
     if let Some(anchor) = asks.anchor {
@@ -24,9 +23,10 @@ pub(super) fn in_order(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Ve
     let sums = asks.scarcest(ledger).sums(level);
     let mut fitting: Vec<usize> =
         (0..sums.len()).filter(|domain| asks.may_fit(ledger, level, *domain)).collect();
+    let parts = topology.parts_into_domains(level);
     // Stable: among equals the canonical order stays.
-    fitting.sort_by_key(|domain| sums[*domain]);
-    if fitting.len() > 1 && topology.parts_into_domains(level) {
+    fitting.sort_by_key(|domain| if parts { sums[*domain] } else { band(sums[*domain]) });
+    if fitting.len() > 1 && parts {
         let looked = fitting.len().min(MOST_SPANS);
         fitting[..looked].sort_by_cached_key(|domain| span(ledger, asks, level, *domain));
     }
@@ -38,33 +38,26 @@ pub(super) fn first(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Optio
     if asks.anchor.is_some() || ledger.model().topology.parts_into_domains(level) {
         return in_order(ledger, asks, level).first().copied();
     }
-    let sums: Vec<&[u32]> = asks.roles.iter().map(|ask| ledger.shape(ask.shape).sums(level)).collect();
-    let mut best: Option<(u32, usize)> = None;
-    let mut rooms = [0_u32; LANES];
-    for start in (0..sums[0].len()).step_by(LANES) {
-        let end = sums[0].len().min(start + LANES);
-        let rooms = &mut rooms[..end - start];
-        rooms.copy_from_slice(&sums[0][start..end]);
-        for (sums, ask) in sums.iter().zip(&asks.roles) {
-            let count = u32::from(ask.count);
-            for (room, sum) in rooms.iter_mut().zip(&sums[start..end]) {
-                *room = if *sum >= count { *room } else { u32::MAX };
-            }
-        }
-        loop {
-            let least = rooms.iter().copied().fold(u32::MAX, u32::min);
-            if least >= best.map_or(u32::MAX, |(least, _)| least) {
-                break;
-            }
-            let Some(at) = rooms.iter().position(|room| *room == least) else { break };
-            if asks.may_fit(ledger, level, start + at) {
-                best = Some((least, start + at));
-            } else {
-                rooms[at] = u32::MAX;
-            }
+    let roles: Vec<(&ShapeCache, u64)> =
+        asks.roles.iter().map(|ask| (ledger.shape(ask.shape), bands_from(u32::from(ask.count)))).collect();
+    // Only where each role finds a domain with room for all of it.
+    let may_fit = |chunk: &usize| roles.iter().all(|(cache, wanted)| cache.bands()[*chunk] & wanted != 0);
+    let (scarcest, wanted) = roles[0];
+    let near: Vec<usize> = (0..scarcest.bands().len()).filter(may_fit).collect();
+    let mut rooms = near.iter().fold(0, |rooms, chunk| rooms | scarcest.bands()[*chunk]) & wanted;
+    let sums = scarcest.sums(level);
+    while rooms != 0 {
+        let room_band = rooms.trailing_zeros();
+        rooms &= rooms - 1;
+        let near = near.iter().filter(|chunk| scarcest.bands()[**chunk] >> room_band & 1 == 1);
+        let mut domains = near.flat_map(|chunk| chunk * CHUNK..sums.len().min((chunk + 1) * CHUNK));
+        let found =
+            domains.find(|domain| band(sums[*domain]) == room_band && asks.may_fit(ledger, level, *domain));
+        if found.is_some() {
+            return found;
         }
     }
-    best.map(|(_, domain)| domain)
+    None
 }
 
 /// The least number of domains of the next level that hold the scarcest role.

@@ -25,7 +25,9 @@ impl<'a> Field<'a> {
     pub(crate) fn of(ledger: &Ledger<'_>, demand: &'a Demand, nodes: Range<usize>) -> Self {
         let model = ledger.model();
         let roles = demand.counts.len();
-        let mut field = Self { demand, nodes: Vec::new(), caps: Vec::new() };
+        let most = nodes.len();
+        let mut field =
+            Self { demand, nodes: Vec::with_capacity(most), caps: Vec::with_capacity(most * roles) };
         let mut caps = vec![0; roles];
         for node in nodes.map(NodeId::new) {
             caps.fill(0);

@@ -21,6 +21,15 @@ pub struct Decisions {
     pub work: Work,
 }
 
+impl Decisions {
+    /// Makes room for the rows of so many more replicas.
+    pub(super) fn reserve(&mut self, replicas: usize) {
+        for column in [&mut self.gangs, &mut self.roles, &mut self.indexes, &mut self.nodes] {
+            column.reserve_exact(replicas);
+        }
+    }
+}
+
 /// A gang that was not placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {

@@ -140,6 +140,8 @@ impl Session {
         let refusal = |gang: GangId, proven| Refusal { gang: self.rows.gangs[gang.index()], proven };
         decisions.refused =
             decision.refused.iter().map(|refused| refusal(refused.demand.gang, refused.proven)).collect();
+        let replicas: i64 = decision.placed.values().flatten().map(|spot| spot.count).sum();
+        decisions.reserve(usize::try_from(replicas).unwrap_or(0));
         for (gang, spots) in &decision.placed {
             self.enter(*gang, spots, &mut decisions);
         }

@@ -1,7 +1,5 @@
 //! Books: what is free and used, as plain data; the [`Ledger`](super::Ledger) is what books in it.
 
-use std::collections::BTreeMap;
-
 use super::quota::Usage;
 use super::shape_cache::ShapeCache;
 use crate::model::{Domain, GangId, Level, Model, NodeId, QueueId, ResourceVec, RoleId, ShapeId};
@@ -24,12 +22,18 @@ pub(crate) struct Books {
     forgotten: usize,
     /// Some cache has seen the log up to here, none further.
     replayed: usize,
-    shapes: BTreeMap<ShapeId, Kept>,
+    kept: Vec<Kept>,
+    /// By shape, where in `kept` its counts are, or [`NOWHERE`].
+    places: Vec<u32>,
     asked: u64,
 }
 
+/// Stands for no place in the list of kept counts.
+const NOWHERE: u32 = u32::MAX;
+
 #[derive(Debug, Clone)]
 struct Kept {
+    shape: ShapeId,
     cache: ShapeCache,
     /// The log was replayed up to here.
     seen: usize,
@@ -52,7 +56,8 @@ impl Books {
             log: Vec::new(),
             forgotten: 0,
             replayed: 0,
-            shapes: BTreeMap::new(),
+            kept: Vec::new(),
+            places: Vec::new(),
             asked: 0,
         };
         books.settle(model);
@@ -69,7 +74,8 @@ impl Books {
             log: Vec::new(),
             forgotten: 0,
             replayed: 0,
-            shapes: BTreeMap::new(),
+            kept: Vec::new(),
+            places: Vec::new(),
             asked: 0,
         }
     }
@@ -150,7 +156,7 @@ impl Books {
 
     /// Brings all counts that are kept up to date, and says how many nodes were counted.
     pub(crate) fn refresh_all(&mut self, model: &Model) -> usize {
-        let kept: Vec<ShapeId> = self.shapes.keys().copied().collect();
+        let kept: Vec<ShapeId> = self.kept.iter().map(|kept| kept.shape).collect();
         kept.into_iter().map(|shape| self.refresh(model, shape)).sum()
     }
 
@@ -167,7 +173,10 @@ impl Books {
         let shape = &model.shapes[key.index()];
         self.asked += 1;
         self.replayed = now;
-        if let Some(kept) = self.shapes.get_mut(&key) {
+        if self.places.len() < model.shapes.len() {
+            self.places.resize(model.shapes.len(), NOWHERE);
+        }
+        if let Some(kept) = self.kept.get_mut(self.places[key.index()] as usize) {
             kept.asked = self.asked;
             if kept.seen == now {
                 return 0;
@@ -179,15 +188,33 @@ impl Books {
                 kept.seen = now;
                 return changed.len();
             }
-        } else if self.shapes.len() == MOST_SHAPES {
-            let oldest =
-                self.shapes.iter().min_by_key(|(key, kept)| (kept.asked, **key)).map(|(key, _)| *key);
-            self.shapes.remove(&oldest.expect("the list is full"));
         }
         let cache = ShapeCache::count_all(model, shape, &self.free);
-        self.shapes.insert(key, Kept { cache, seen: now, asked: self.asked });
+        self.keep(Kept { shape: key, cache, seen: now, asked: self.asked });
         self.forget(model.nodes.len());
         model.nodes.len()
+    }
+
+    /// Keeps counts, in the place of those of the same shape or, if the list is full, of the shape asked longest ago.
+    fn keep(&mut self, kept: Kept) {
+        let key = kept.shape;
+        let known = self.places[key.index()];
+        let place = if known != NOWHERE {
+            known as usize
+        } else if self.kept.len() < MOST_SHAPES {
+            self.kept.len()
+        } else {
+            let oldest = self.kept.iter().enumerate().min_by_key(|(_, kept)| kept.asked);
+            let (place, oldest) = oldest.expect("the list is full");
+            self.places[oldest.shape.index()] = NOWHERE;
+            place
+        };
+        self.places[key.index()] = u32::try_from(place).expect("the list is short");
+        if place == self.kept.len() {
+            self.kept.push(kept);
+        } else {
+            self.kept[place] = kept;
+        }
     }
 
     /// What no cache will replay is dropped.
@@ -200,9 +227,9 @@ impl Books {
         }
     }
 
-    /// The counts of a shape that was refreshed.
+    /// The counts of a shape that was refreshed before.
     pub(super) fn shape(&self, key: ShapeId) -> &ShapeCache {
-        &self.shapes.get(&key).expect("it was refreshed before").cache
+        &self.kept[self.places[key.index()] as usize].cache
     }
 }
 

@@ -29,12 +29,16 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone)]
 enum Line {
     Replicas(Entry),
-    /// Room of a node, so many times, that no replica of the model stands for.
-    Room {
-        node: NodeId,
-        amounts: ResourceVec,
-        times: i64,
-    },
+    /// Room that no replica of the model stands for.
+    Room(Box<Room>),
+}
+
+/// Room of a node, so many times.
+#[derive(Debug, Clone)]
+struct Room {
+    node: NodeId,
+    amounts: ResourceVec,
+    times: i64,
 }
 
 /// A state to go back to.
@@ -135,7 +139,7 @@ impl<'m> Ledger<'m> {
     /// Keeps room of a node, or gives it back if `times` is negative, for something that is no replica.
     pub(crate) fn keep(&mut self, node: NodeId, amounts: &ResourceVec, times: i64) {
         self.shift(node, amounts, times);
-        self.journal.push(Line::Room { node, amounts: amounts.clone(), times });
+        self.journal.push(Line::Room(Box::new(Room { node, amounts: amounts.clone(), times })));
     }
 
     /// Limits what gangs that may not be preempted use together, by queue, then resource.
@@ -153,6 +157,11 @@ impl<'m> Ledger<'m> {
         self.books.usage.fixed(queue, resource)
     }
 
+    /// Makes room for so many more bookings, so that the journal need not move while it grows.
+    pub(crate) fn expect(&mut self, bookings: usize) {
+        self.journal.reserve(bookings);
+    }
+
     /// Marks the present state.
     pub(crate) fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
@@ -167,7 +176,7 @@ impl<'m> Ledger<'m> {
         while self.journal.len() > checkpoint.entries {
             match self.journal.pop() {
                 Some(Line::Replicas(entry)) => self.book(Entry { count: -entry.count, ..entry }),
-                Some(Line::Room { node, amounts, times }) => self.shift(node, &amounts, -times),
+                Some(Line::Room(room)) => self.shift(room.node, &room.amounts, -room.times),
                 None => {}
             }
         }
@@ -194,7 +203,7 @@ impl<'m> Ledger<'m> {
     pub(crate) fn journal(&self) -> impl Iterator<Item = &Entry> {
         self.journal.iter().filter_map(|line| match line {
             Line::Replicas(entry) => Some(entry),
-            Line::Room { .. } => None,
+            Line::Room(_) => None,
         })
     }
 

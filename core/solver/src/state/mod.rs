@@ -7,4 +7,4 @@ mod shape_cache;
 
 pub(crate) use books::Books;
 pub(crate) use ledger::Ledger;
-pub(crate) use shape_cache::{CHUNK, LAST_BIT, ShapeCache, at_least, most_countable};
+pub(crate) use shape_cache::{CHUNK, LAST_BIT, ShapeCache, at_least, band, bands_from, most_countable};

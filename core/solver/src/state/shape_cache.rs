@@ -22,6 +22,8 @@ pub(crate) struct ShapeCache {
     masks: Vec<u64>,
     /// The same by chunk of chunks.
     wide: Vec<u64>,
+    /// By chunk of domains of the finest key: bit `b` is set where the sum of some domain is in band `b`.
+    bands: Vec<u64>,
     most: u16,
 }
 
@@ -34,6 +36,7 @@ impl ShapeCache {
             sums: model.topology.sizes().map(|domains| vec![0; domains]).collect(),
             masks: vec![0; nodes.div_ceil(CHUNK)],
             wide: vec![0; nodes.div_ceil(CHUNK).div_ceil(CHUNK)],
+            bands: Vec::new(),
             most: most_countable(nodes),
         };
         let counter = Counter::new(model, shape, cache.most);
@@ -51,13 +54,19 @@ impl ShapeCache {
         for (wide, masks) in cache.wide.iter_mut().zip(cache.masks.chunks(CHUNK)) {
             *wide = masks.iter().fold(0, |wide, mask| wide | mask);
         }
+        if let Some(finest) = cache.sums.last() {
+            cache.bands = finest.chunks(CHUNK).map(bands_of).collect();
+        }
         cache
     }
 
-    /// Counts these nodes again.
+    /// Counts these nodes again. Nodes that changed together mostly lie together: masks are built anew once for each
+    /// run of nodes of one chunk.
     pub(super) fn recount(&mut self, model: &Model, shape: &Shape, free: &[i64], changed: &[u32]) {
         let counter = Counter::new(model, shape, self.most);
         let resources = model.resources.len();
+        let finest = self.sums.len() - 1;
+        let (mut stale_mask, mut stale_bands) = (None, None);
         for node in changed {
             let node = *node as usize;
             let (before, now) =
@@ -68,18 +77,32 @@ impl ShapeCache {
             self.counts[node] = now;
             let change = u32::from(now).wrapping_sub(u32::from(before));
             for (level, sums) in self.sums.iter_mut().enumerate() {
-                if let Some(domain) = model.topology.home(Level::at(level), NodeId::new(node)) {
-                    sums[domain] = sums[domain].wrapping_add(change);
+                let Some(domain) = model.topology.home(Level::at(level), NodeId::new(node)) else { continue };
+                sums[domain] = sums[domain].wrapping_add(change);
+                if level == finest
+                    && let Some(stale) =
+                        stale_bands.replace(domain / CHUNK).filter(|at| *at != domain / CHUNK)
+                {
+                    self.bands[stale] = bands_of(chunk(sums, stale));
                 }
             }
-            let chunk = node / CHUNK;
-            let end = self.counts.len().min((chunk + 1) * CHUNK);
-            let mask = mask_of(&self.counts[chunk * CHUNK..end]);
-            if std::mem::replace(&mut self.masks[chunk], mask) != mask {
-                let many = chunk / CHUNK;
-                let end = self.masks.len().min((many + 1) * CHUNK);
-                self.wide[many] = self.masks[many * CHUNK..end].iter().fold(0, |wide, mask| wide | mask);
+            if let Some(stale) = stale_mask.replace(node / CHUNK).filter(|stale| *stale != node / CHUNK) {
+                self.mask_anew(stale);
             }
+        }
+        if let Some(stale) = stale_mask {
+            self.mask_anew(stale);
+        }
+        if let Some(stale) = stale_bands {
+            self.bands[stale] = bands_of(chunk(&self.sums[finest], stale));
+        }
+    }
+
+    fn mask_anew(&mut self, at: usize) {
+        let mask = mask_of(chunk(&self.counts, at));
+        if std::mem::replace(&mut self.masks[at], mask) != mask {
+            let many = at / CHUNK;
+            self.wide[many] = chunk(&self.masks, many).iter().fold(0, |wide, mask| wide | mask);
         }
     }
 
@@ -102,6 +125,25 @@ impl ShapeCache {
     pub(crate) fn masks(&self) -> &[u64] {
         &self.masks
     }
+
+    /// By chunk of domains of the finest key; see [`band`].
+    pub(crate) fn bands(&self) -> &[u64] {
+        &self.bands
+    }
+}
+
+/// The band of a sum: each of its own up to 15, then four to an octave; a larger sum is never in a lower band.
+pub(crate) fn band(sum: u32) -> u32 {
+    if sum < 16 {
+        return sum;
+    }
+    let octave = sum.ilog2();
+    (16 + (octave - 4) * 4 + ((sum >> (octave - 2)) & 3)).min(LAST_BIT)
+}
+
+/// The bands that hold sums of `sum` or more, and smaller ones of its own band.
+pub(crate) fn bands_from(sum: u32) -> u64 {
+    u64::MAX << band(sum)
 }
 
 /// The bits of a mask that stand for counts of `count` or more; with the last bit look at the counts.
@@ -115,8 +157,16 @@ pub(crate) fn most_countable(nodes: usize) -> u16 {
     u16::try_from(most).unwrap_or(u16::MAX)
 }
 
+fn chunk<T>(all: &[T], at: usize) -> &[T] {
+    &all[at * CHUNK..all.len().min((at + 1) * CHUNK)]
+}
+
 fn mask_of(counts: &[u16]) -> u64 {
     counts.iter().fold(0, |mask, count| mask | 1 << u32::from(*count).min(LAST_BIT))
+}
+
+fn bands_of(sums: &[u32]) -> u64 {
+    sums.iter().fold(0, |bands, sum| bands | 1 << band(*sum))
 }
 
 /// A shape made ready to be counted: only what it asks for.
@@ -161,5 +211,21 @@ fn divide(free: i64, amount: i64) -> i64 {
     match (u32::try_from(free), u32::try_from(amount)) {
         (Ok(free), Ok(amount)) => i64::from(free / amount),
         _ => free / amount,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_larger_sum_is_never_in_a_lower_band_and_all_sums_from_a_count_on_are_in_its_bands() {
+        let sums = (0..5000).chain((12..32).flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) + 1]));
+        let sums: Vec<u32> = sums.chain([u32::MAX]).collect();
+        for pair in sums.windows(2) {
+            assert!(band(pair[0]) <= band(pair[1]), "{pair:?}");
+            assert_ne!(bands_from(pair[0]) & 1 << band(pair[1]), 0, "{pair:?}");
+        }
+        assert!((0..16).all(|sum| band(sum) == sum));
     }
 }

@@ -1,6 +1,6 @@
 //! Which nodes the roles may use, from label columns: each kind of node is judged once.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::document::{Node, Role, Rule};
 use crate::model::{ClassId, matching};
@@ -15,7 +15,7 @@ pub(crate) fn verdict(columns: &Columns, needs: u32, node: u32) -> Option<Rule> 
 pub(super) struct Classes<'a> {
     columns: &'a Columns,
     order: &'a [u32],
-    known: HashMap<u32, ClassId>,
+    known: FxHashMap<u32, ClassId>,
     pub(super) verdicts: Vec<Vec<Option<Rule>>>,
     /// By class, the row of its needs.
     pub(super) needs: Vec<u32>,
@@ -23,7 +23,7 @@ pub(super) struct Classes<'a> {
 
 impl<'a> Classes<'a> {
     pub(super) fn new(columns: &'a Columns, order: &'a [u32]) -> Self {
-        Self { columns, order, known: HashMap::new(), verdicts: Vec::new(), needs: Vec::new() }
+        Self { columns, order, known: FxHashMap::default(), verdicts: Vec::new(), needs: Vec::new() }
     }
 
     pub(super) fn of(&mut self, needs: u32) -> ClassId {
@@ -52,7 +52,7 @@ impl<'a> Classes<'a> {
                 || expressions.clone().any(|expression| expression.key == *key)
         };
         let labels: Vec<&LabelColumn> = nodes.labels.iter().filter(|column| mentioned(&column.key)).collect();
-        let mut known: HashMap<Vec<u32>, Option<Rule>> = HashMap::new();
+        let mut known: FxHashMap<Vec<u32>, Option<Rule>> = FxHashMap::default();
         let mut kind = Vec::new();
         let mut before: Option<(Vec<u32>, Option<Rule>)> = None;
         let verdict = |row: &u32| {

@@ -1,7 +1,8 @@
 //! The question as counts: what is wanted of each role, and what the nodes have free, alike nodes as one class.
 
-use std::collections::HashMap;
 use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 use crate::constraint::node_affinity;
 use crate::model::{NodeId, RoleId};
@@ -81,7 +82,7 @@ impl Instance {
             hosts: Vec::new(),
             spots: Vec::new(),
         };
-        let mut known: HashMap<Vec<i64>, usize> = HashMap::new();
+        let mut known: FxHashMap<Vec<i64>, usize> = FxHashMap::default();
         let mut key = Vec::new();
         for slot in slots.clone() {
             let node = field.node(slot);

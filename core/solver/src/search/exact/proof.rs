@@ -6,7 +6,7 @@ use super::instance::Instance;
 use super::steps::Steps;
 use super::weights::Weights;
 use crate::model::RoleId;
-use crate::search::{Budget, Field};
+use crate::search::{Budget, Field, greedy};
 use crate::state::Ledger;
 
 /// Scales on which weights are tried, so that people can read them: the heaviest role weighs so much.
@@ -39,6 +39,10 @@ impl Prover {
         slots: &Range<usize>,
         budget: &mut Budget<'_>,
     ) -> Option<Proof> {
+        self.roles = greedy::roles_by_count(field);
+        if let Some(proof) = self.by_one_role(field, slots) {
+            return Some(proof);
+        }
         let instance = Instance::gather(ledger, field, slots)?;
         let steps = Steps::list(&instance, budget)?;
         for index in 0..self.known.len() {
@@ -46,16 +50,39 @@ impl Prover {
                 return Some(proof);
             }
         }
-        let weights = simple(&instance)
+        let weights = by_resource(&instance)
             .into_iter()
             .find(|weights| weights.slack(&steps, budget).is_some_and(|slack| slack < 0))
             .or_else(|| {
                 let (weights, slack) = Weights::find(&steps, budget)?;
                 (slack < 0).then(|| rounded(&weights, &steps, budget))
             })?;
-        self.roles = instance.roles;
         self.known.push(weights);
         self.proof(self.known.len() - 1, &steps, budget)
+    }
+
+    /// Too few places for one role alone: adding up the caps tells, no options are needed. Of several such roles one
+    /// that proved something before.
+    fn by_one_role(&mut self, field: &Field<'_>, slots: &Range<usize>) -> Option<Proof> {
+        let roles = self.roles.len();
+        let mut found: Option<(usize, i128, i128, Weights)> = None;
+        for (at, role) in self.roles.iter().enumerate() {
+            let needs = i128::from(field.demand.count(*role));
+            let most = slots.clone().map(|slot| i128::from(field.cap(slot, *role))).sum::<i128>();
+            if most < needs {
+                let weights = Weights((0..roles).map(|other| i64::from(other == at)).collect());
+                let index = self.known.iter().position(|known| *known == weights);
+                let index = index.unwrap_or(self.known.len());
+                if found.as_ref().is_none_or(|(best, ..)| index < *best) {
+                    found = Some((index, needs, most, weights));
+                }
+            }
+        }
+        let (index, needs, most, weights) = found?;
+        if index == self.known.len() {
+            self.known.push(weights);
+        }
+        Some(Proof { weights: index, needs, most })
     }
 
     /// Weights that proved something, by role.
@@ -71,19 +98,13 @@ impl Prover {
     }
 }
 
-/// One role alone, then what each resource says: a role weighs what it takes of it.
-fn simple(instance: &Instance) -> Vec<Weights> {
-    let roles = instance.roles.len();
-    let alone = (0..roles).map(|role| (0..roles).map(|other| i64::from(other == role)).collect::<Vec<_>>());
-    let by_resource = instance.requests_by_resource().map(|takes| {
+/// What each resource says: a role weighs what it takes of it.
+fn by_resource(instance: &Instance) -> Vec<Weights> {
+    let weights = instance.requests_by_resource().map(|takes| {
         let common = takes.iter().copied().fold(0, greatest_common_divisor).max(1);
         takes.iter().map(|amount| amount / common).collect::<Vec<_>>()
     });
-    alone
-        .chain(by_resource)
-        .filter(|weights| weights.iter().all(|weight| *weight < 1 << 20))
-        .map(Weights)
-        .collect()
+    weights.filter(|weights| weights.iter().all(|weight| *weight < 1 << 20)).map(Weights).collect()
 }
 
 /// The same weights on the coarsest scale on which they still prove it.
