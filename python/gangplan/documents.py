@@ -4,8 +4,10 @@ JSON is the format; hand-written documents may be YAML. This module is the only 
 a change of codec is a change here.
 """
 
+import dataclasses
 import os
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -21,6 +23,9 @@ Document = Snapshot | SolveOptions | Plan
 Kind = Literal["snapshot", "options", "plan"]
 T = TypeVar("T")
 
+_MOST_VALUES = 10_000_000
+"""A YAML text of a few lines may stand for more values than fit any memory, by aliases of aliases."""
+
 KINDS: dict[Kind, type[Document]] = {"snapshot": Snapshot, "options": SolveOptions, "plan": Plan}
 """The documents that cross the border to the solver, by their short name."""
 
@@ -35,9 +40,49 @@ def encode(value: Any, *, indent: int = 0) -> bytes:
     Returns:
         JSON in UTF-8, fields in their declared order, defaults included. Keys of maps are sorted, so that equal
         values give equal bytes.
+
+    Raises:
+        InvalidInput: Something in it has no place in JSON; every such place is named.
     """
-    raw = msgspec.json.encode(value, order="deterministic")
+    try:
+        raw = msgspec.json.encode(value, order="deterministic")
+    except (TypeError, ValueError, RecursionError) as error:
+        problems = list(_foreign(value, "$", ())) or [Problem("$", "WRONG_TYPE", str(error))]
+        raise InvalidInput(problems, type(value).__name__) from error
     return msgspec.json.format(raw, indent=indent) + b"\n" if indent else raw
+
+
+def _foreign(value: Any, path: str, above: tuple[int, ...]) -> Iterator[Problem]:
+    """Find what JSON cannot hold: other types, keys that are no texts, and texts that are not Unicode."""
+    if id(value) in above:
+        yield Problem(path, "CYCLE", "must not hold itself")
+    elif value is None or isinstance(value, bool | float):
+        return
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**64:
+            yield Problem(path, "OUT_OF_RANGE", f"must fit 64 bits, not {value}")
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            yield Problem(path, "BAD_VALUE", f"must be Unicode text, not {value!a}")
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from _foreign(getattr(value, field.name), f"{path}.{field.name}", (*above, id(value)))
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(key, str):
+                yield from _foreign(key, path, above)
+                yield from _foreign(
+                    item, f"{path}.{key}".encode(errors="replace").decode(), (*above, id(value))
+                )
+            else:
+                yield Problem(path, "WRONG_TYPE", f"keys must be texts, not {key!r}")
+    elif isinstance(value, list | tuple | set | frozenset):
+        for index, item in enumerate(value):
+            yield from _foreign(item, f"{path}[{index}]", (*above, id(value)))
+    else:
+        yield Problem(path, "WRONG_TYPE", f"must not be of type {type(value).__name__}")
 
 
 def decode(data: bytes, kind: type[T]) -> T:
@@ -78,6 +123,9 @@ def yaml_to_json(text: str, source: str) -> bytes:
     try:
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
         problems = [] if node is None else list(_key_problems(node, "$", set()))
+        if node is not None and (values := _values(node, {})) > _MOST_VALUES:
+            message = f"its aliases stand for {values} values; {_MOST_VALUES} are the most"
+            problems.append(Problem("$", "OUT_OF_RANGE", message))
     except yaml.YAMLError as error:
         raise InvalidInput([Problem("$", "MALFORMED_YAML", str(error))], source) from error
     except RecursionError as error:
@@ -95,6 +143,17 @@ def yaml_to_json(text: str, source: str) -> bytes:
         raise InvalidInput(
             [Problem("$", "MALFORMED_YAML", f"a value cannot be read: {error}")], source
         ) from error
+
+
+def _values(node: yaml.Node, known: dict[int, int]) -> int:
+    """Count the values that a node stands for, with every alias written out; one inside its own anchor counts once."""
+    if id(node) not in known:
+        known[id(node)] = 1
+        if isinstance(node, yaml.SequenceNode):
+            known[id(node)] += sum(_values(item, known) for item in node.value)
+        elif isinstance(node, yaml.MappingNode):
+            known[id(node)] += sum(_values(item, known) for _, item in node.value)
+    return known[id(node)]
 
 
 def _key_problems(node: yaml.Node, path: str, seen: set[int]) -> "list[Problem]":
@@ -131,7 +190,7 @@ def dump(value: Document, path: str | os.PathLike[str]) -> None:
     """
     target = Path(path)
     if target.suffix in {".yaml", ".yml"}:
-        text = yaml.dump(to_builtins(value), Dumper=yaml.CSafeDumper, sort_keys=False)
+        text = yaml.dump(msgspec.json.decode(encode(value)), Dumper=yaml.CSafeDumper, sort_keys=False)
         write_atomic(target, text.encode())
     else:
         write_atomic(target, encode(value, indent=2))

@@ -29,7 +29,11 @@ def load(source: str | os.PathLike[str] | bytes, kind: type[Document] = Snapshot
     Raises:
         InvalidInput: The document is wrong; every problem is named with its path, not only the first.
         OSError: The file cannot be read.
+        TypeError: ``kind`` is no kind of document.
     """
+    short = next((short for short, type_ in KINDS.items() if type_ is kind), None)
+    if short is None:
+        raise TypeError(f"kind must be {', '.join(type_.__name__ for type_ in KINDS.values())}, not {kind!r}")
     name = "document"
     if isinstance(source, bytes):
         data = source
@@ -39,7 +43,6 @@ def load(source: str | os.PathLike[str] | bytes, kind: type[Document] = Snapshot
         data = path.read_bytes()
         if path.suffix in {".yaml", ".yml"}:
             data = yaml_to_json(_text(data, name), name)
-    short = next(short for short, type_ in KINDS.items() if type_ is kind)
     if problems := validate(short, data):
         raise InvalidInput(problems, name)
     return decode(data, kind)
@@ -97,7 +100,7 @@ def traffic(snapshot: Snapshot, placements: Mapping[str, Mapping[str, tuple[str,
         Gang → cost, for each gang of ``placements``; the unit is explained at ``Plan.traffic``.
 
     Raises:
-        InvalidInput: A gang, role or node is unknown.
+        InvalidInput: A gang, role or node is unknown, or a role has more places than replicas; every problem is named.
     """
     plan = Plan(placements=placements)
     return decode(_core.traffic(encode(snapshot), encode(plan)), dict[str, int])

@@ -168,3 +168,58 @@ def _replaced(document, keys, value):
     copy = dict(document) if isinstance(document, dict) else list(document)
     copy[keys[0]] = _replaced(copy[keys[0]], keys[1:], value)
     return copy
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "path"),
+    [
+        (gp.Snapshot(nodes=(gp.Node(name="\ud800"),)), "$.nodes[0].name"),
+        (gp.Snapshot(nodes=(gp.Node(name="n"), object())), "$.nodes[1]"),  # type: ignore[arg-type]
+        (gp.Snapshot(nodes=(gp.Node(name="n", labels={("a",): "b"}),)), "$.nodes[0].labels"),  # type: ignore[dict-item]
+        (gp.Snapshot(now=2**70), "$.now"),
+    ],
+)
+def test_what_json_cannot_hold_is_bad_input_with_its_path(snapshot: gp.Snapshot, path: str) -> None:
+    """Objects are built by programs: what is wrong with them is told like what is wrong with a file."""
+    with pytest.raises(gp.InvalidInput) as caught:
+        gp.solve(snapshot)
+    assert [problem.path for problem in caught.value.problems] == [path]
+
+
+def test_all_foreign_values_are_told_at_once() -> None:
+    """The first problem is not the only one."""
+    options = gp.SolveOptions(budget=object(), deadline_s=1j)  # type: ignore[arg-type]
+    with pytest.raises(gp.InvalidInput) as caught:
+        gp.solve(gp.Snapshot(), options)
+    assert [problem.path for problem in caught.value.problems] == ["$.budget", "$.deadline_s"]
+
+
+def test_a_kind_that_is_no_document_is_a_type_error() -> None:
+    """A mistake of the program, not of the document."""
+    with pytest.raises(TypeError, match="Snapshot, SolveOptions, Plan"):
+        gp.load(b"{}", int)  # type: ignore[call-overload]
+
+
+def test_aliases_of_aliases_do_not_fill_the_memory(tmp_path: Path) -> None:
+    """Nine lines of YAML can stand for half a billion values."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    path = tmp_path / "bomb.yaml"
+    path.write_text("\n".join(lines))
+    with pytest.raises(gp.InvalidInput, match="aliases stand for"):
+        gp.load(path)
+
+
+def test_traffic_of_names_that_are_not_there_is_bad_input() -> None:
+    """All of them are told, and more places than replicas too."""
+    role = gp.Role(name="w", replicas=1)
+    snapshot = gp.Snapshot(nodes=(gp.Node(name="n"),), gangs=(gp.Gang(name="g", roles=(role,)),))
+    placements = {"g": {"w": ("n", "m"), "v": ()}, "h": {}}
+    with pytest.raises(gp.InvalidInput) as caught:
+        gp.traffic(snapshot, placements)
+    assert {problem.path: problem.code for problem in caught.value.problems} == {
+        "$.placements.g.v": "UNKNOWN_NAME",
+        "$.placements.g.w": "OUT_OF_RANGE",
+        "$.placements.g.w[1]": "UNKNOWN_NAME",
+        "$.placements.h": "UNKNOWN_NAME",
+    }

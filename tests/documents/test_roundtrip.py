@@ -1,6 +1,7 @@
 """Documents survive the trip to Rust and back, and to files and back."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -50,12 +51,17 @@ def test_defaults_may_be_left_out():
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path):
-    """A full disk shows as an OSError of write; here the folder refuses the new file."""
+    """A full disk shows as an OSError of write; here a limit of the process refuses it in the same way."""
     target = tmp_path / "plan.json"
     gp.dump(gp.Plan(), target)
     before = target.read_bytes()
-    with pytest.raises(UnicodeEncodeError):
-        gp.dump(gp.Plan(traffic={"\ud800": 1}), target)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            gp.dump(gp.Plan(), target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
 

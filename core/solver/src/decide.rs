@@ -44,7 +44,8 @@ pub(crate) enum Because {
     KeptFor(GangId),
 }
 
-/// Gives every waiting gang its turns: one for its minimum, then one for each step of its growth. What is placed stays booked, what is kept for earmarks does not.
+/// Gives every waiting gang its turns: one for its minimum, then one for each step of its growth. What is placed stays
+/// booked, what is kept for earmarks does not.
 pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &mut Budget<'_>) -> Decision {
     let mut turns = Turns::new(ledger, options);
     if options.nonpreemptible_within_deserved {

@@ -39,10 +39,12 @@
 //! | [`document`] | what crosses the border: names and quantity strings; all problems of a document at once |
 //! | `model` | the same facts as dense ids and integers, sorted, immutable during a solve |
 //! | `state` | the Ledger: free capacity and queue usage with checkpoints; nothing else subtracts capacity |
-//! | `order` | one total order of the waiting gangs |
-//! | `constraint` | hard rules, one file each |
-//! | `objective` | soft goals; so far the traffic between replicas that lie apart |
+//! | `order` | whose turn it is: queues by their shares, gangs by priority and age |
+//! | `earmark` | room kept for a gang that was passed over for too long |
+//! | `constraint` | what each hard rule means: quotas, node classes, minimums, levels, sums |
+//! | `objective` | soft goals: the traffic between replicas that lie apart, and the order of ranks |
 //! | `search` | levels from fine to coarse, domains from tight to wide; fast starts, then an exact table; improvement |
+//! | `search::compose` | gangs with rules of their own: sets of counts that slices, spread, groups, zones and company allow |
 //! | `explain` | what binds a refused gang, and changes proven by trials that are rolled back |
 //! | `check` | judges a plan from the documents alone; it shares no code with the search |
 //! | `decide` | one decision: turn by turn, gate, place, refuse, keep room |
@@ -68,6 +70,7 @@ pub mod session;
 mod check;
 mod constraint;
 mod decide;
+mod divisor;
 mod earmark;
 mod error;
 mod explain;

@@ -34,12 +34,14 @@ pub fn solve_bytes(snapshot: &[u8], options: &[u8], stop: &AtomicBool) -> Result
 }
 
 /// The cost of the traffic of each gang in the placements of a plan, complete or not, replicas that run included.
-/// Names that are not in the snapshot cost nothing; no rule is judged.
+/// No rule is judged.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the snapshot contradicts itself.
+/// [`Error::Invalid`] if the snapshot contradicts itself, or the placements name what it does not have, or more
+/// replicas than there are.
 pub fn evaluate(snapshot: &Snapshot, placements: &Placements) -> Result<BTreeMap<String, i64>, Error> {
     document::sound(snapshot)?;
+    document::known_placements(snapshot, placements)?;
     let model = Model::build(snapshot);
     let nodes: BTreeMap<&str, NodeId> =
         (0..model.nodes.len()).map(|index| (model.nodes[index].name.as_str(), NodeId::new(index))).collect();

@@ -108,7 +108,7 @@ fn groups(gang: &mut Gang, tape: &mut Tape<'_>) {
             roles: vec![role.name.clone()],
             parent: tape.once_in(2).then(|| "both".to_owned()),
             topology: closeness(tape),
-            min: Some(i64::from(tape.below(3))),
+            min: Some(i64::from(tape.below(3)).min(role.replicas)),
             set: Some("s".to_owned()),
         });
     }

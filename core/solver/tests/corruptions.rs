@@ -11,7 +11,7 @@ use clusters::{
 };
 use gangplan_solver::check;
 use gangplan_solver::document::{
-    ExpressionOperator, NodeSelectorTerm, Plan, Rejection, Rule, Snapshot, Taint, TaintEffect,
+    Earmark, ExpressionOperator, NodeSelectorTerm, Plan, Rejection, Rule, Snapshot, Taint, TaintEffect,
 };
 
 /// Corruptions of each rule.
@@ -127,7 +127,7 @@ fn corrupt(rule: Rule, plan: &mut Plan, tape: &mut Tape<'_>, snapshot: &mut Snap
             promise.guarantee =
                 BTreeMap::from([("cpu".to_owned(), (all - i64::from(tape.below(5))).to_string())]);
         }
-        Rule::PlanUnknownName => match tape.below(4) {
+        Rule::PlanUnknownName => match tape.below(7) {
             0 => move_one(plan, tape, "nowhere"),
             1 => {
                 let roles = plan.placements.get_mut("a").unwrap();
@@ -137,6 +137,15 @@ fn corrupt(rule: Rule, plan: &mut Plan, tape: &mut Tape<'_>, snapshot: &mut Snap
             2 => {
                 let roles = plan.placements.remove("b").unwrap();
                 plan.placements.insert("c".to_owned(), roles);
+            }
+            3 => "NO_RULE".clone_into(&mut plan.rejections.get_mut("shut").unwrap().rule),
+            4 => {
+                let kept = Earmark { nodes: vec!["nowhere".to_owned()], starts_in_s: None };
+                plan.earmarks.insert("shut".to_owned(), kept);
+            }
+            5 => {
+                let kept = Earmark { nodes: vec!["good-0".to_owned()], starts_in_s: None };
+                plan.earmarks.insert("nobody".to_owned(), kept);
             }
             _ => {
                 plan.rejections.insert("nobody".to_owned(), some_rejection(plan));

@@ -93,7 +93,7 @@ def gang(manifest: Manifest, *, created: int) -> Gang:
     """Describe a sound TFJob as a gang.
 
     Its roles are those of TF_CONFIG (``Master`` becomes chief). Parameter servers talk to chief and workers; in a job
-    without them all replicas but the evaluator talk to each other.
+    without them all replicas but the evaluator talk to each other, and the workers form a ring, as in an all-reduce.
 
     Args:
         manifest: A manifest that :func:`read` accepted.
@@ -102,6 +102,8 @@ def gang(manifest: Manifest, *, created: int) -> Gang:
     notes = manifest["metadata"].get("annotations") or {}
     policy = (manifest["spec"].get("runPolicy") or {}).get("schedulingPolicy") or {}
     roles = tuple(_role(role, spec) for role, _, spec in _replica_specs(manifest))
+    if all(role.name != "ps" for role in roles):
+        roles = tuple(replace(role, ranks="ring") if role.name == "worker" else role for role in roles)
     return Gang(
         name=manifest["metadata"]["name"],
         roles=roles,

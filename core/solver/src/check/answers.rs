@@ -46,11 +46,35 @@ fn complete(cluster: &Cluster<'_>, gang: &Gang, plan: &Plan, path: &Path<'_>, fo
 
 fn names(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
     let mut unknown = |path: &Path<'_>, what: &str, name: &str| {
-        found.add(Rule::PlanUnknownName, path, format!("the snapshot has no {what} '{name}'"));
+        found.add(Rule::PlanUnknownName, path, format!("there is no {what} '{name}'"));
     };
     let (placements, rejections) = (Path::Root.field("placements"), Path::Root.field("rejections"));
     for name in plan.rejections.keys().filter(|name| !cluster.gangs.contains_key(name.as_str())) {
         unknown(&rejections.field(name), "gang", name);
+    }
+    for (name, refused) in &plan.rejections {
+        let path = rejections.field(name);
+        if !Rule::ALL.iter().any(|rule| rule.code() == refused.rule) {
+            unknown(&path.field("rule"), "rule", &refused.rule);
+        }
+        for (index, change) in refused.changes.iter().enumerate() {
+            if let Some(gang) = change.gang.as_ref().filter(|gang| !cluster.gangs.contains_key(gang.as_str()))
+            {
+                unknown(&path.field("changes").item(index).field("gang"), "gang", gang);
+            }
+        }
+    }
+    let earmarks = Path::Root.field("earmarks");
+    for (name, earmark) in &plan.earmarks {
+        let path = earmarks.field(name);
+        if !cluster.gangs.contains_key(name.as_str()) {
+            unknown(&path, "gang", name);
+        }
+        for (index, node) in earmark.nodes.iter().enumerate() {
+            if !cluster.nodes.contains_key(node.as_str()) {
+                unknown(&path.field("nodes").item(index), "node", node);
+            }
+        }
     }
     for (name, roles) in &plan.placements {
         let path = placements.field(name);

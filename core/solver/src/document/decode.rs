@@ -9,7 +9,7 @@ use super::forms::Forms;
 use super::schema::schema_of;
 use super::structure::{faults, repair};
 use super::validate::{self, Findings};
-use super::{Plan, Snapshot, SolveOptions, scan::scan};
+use super::{Placements, Plan, Snapshot, SolveOptions, scan::scan};
 use crate::error::{Error, Problem, ProblemCode, natural_order};
 
 /// A kind of document that crosses the border.
@@ -41,8 +41,9 @@ impl Document for SolveOptions {
 impl Document for Plan {
     const KIND: &'static str = "plan";
 
-    fn judge(&self, _: &mut Findings) {
-        // What a plan may say depends on its snapshot: `check` judges that.
+    fn judge(&self, findings: &mut Findings) {
+        // The rest of what a plan may say depends on its snapshot: `check` judges that.
+        validate::plan(self, findings);
     }
 }
 
@@ -82,6 +83,16 @@ pub(crate) fn sound<T: Document>(document: &T) -> Result<(), Error> {
     let mut findings = Findings::default();
     document.judge(&mut findings);
     if findings.problems.is_empty() { Ok(()) } else { Err(invalid::<T>(findings.problems)) }
+}
+
+/// Judges placements of the gangs of a sound snapshot.
+///
+/// # Errors
+/// [`Error::Invalid`] with all problems, ordered by path.
+pub(crate) fn known_placements(snapshot: &Snapshot, placements: &Placements) -> Result<(), Error> {
+    let mut findings = Findings::default();
+    validate::placements(snapshot, placements, &mut findings);
+    if findings.problems.is_empty() { Ok(()) } else { Err(invalid::<Plan>(findings.problems)) }
 }
 
 fn invalid<T: Document>(mut found: Vec<Problem>) -> Error {

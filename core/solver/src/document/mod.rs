@@ -50,7 +50,7 @@ pub use running::Running;
 pub use snapshot::Snapshot;
 pub use version::Version;
 
-pub(crate) use decode::sound;
+pub(crate) use decode::{known_placements, sound};
 pub(crate) use path::Path;
 
 /// The default of weights.

@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for Scan<'_> {
         if number.abs() >= 9e18 {
             self.report(ProblemCode::OutOfRange, format!("must be at most {}", i64::MAX));
         } else {
-            self.report(ProblemCode::WrongType, format!("must be a whole number, not {number}"));
+            self.report(ProblemCode::WrongType, format!("must be a whole number, not {number:?}"));
         }
         Ok(())
     }

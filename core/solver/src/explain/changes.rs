@@ -2,14 +2,17 @@
 
 use super::holders::{Held, held_by_gangs};
 use super::written;
+use crate::constraint::gang::has_groups;
 use crate::constraint::{Demand, node_affinity, quota};
 use crate::document::{Change, ChangeKind, Rule};
-use crate::model::{GangId, GroupFacts, Level, Model, RoleId};
+use crate::model::{GangFacts, GangId, Level, Model, RoleId};
 use crate::search::{Answer, Budget, Seat, place};
 use crate::state::Ledger;
 
 /// More gangs to wait for than this are not listed.
 const MOST_WAITS: usize = 3;
+/// More counts than this are not tried one after the other.
+const MOST_COUNTS: usize = 64;
 /// More gangs than this are not tried.
 const MOST_WAIT_TRIALS: usize = 64;
 
@@ -78,22 +81,33 @@ fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<
     let above_running = facts.running.iter().map(|replica| replica.index + 1).max().unwrap_or(0);
     let others_start = demand.roles().any(|other| other != role);
     let least = above_running.max(running + i64::from(!others_start)).max(1);
-    // A group below its minimum could never start.
-    let in_groups = model.gang(demand.gang).groups.iter().filter(|group| group.roles.contains(&role));
-    let others = |group: &GroupFacts| -> i64 {
-        let others = group.roles.iter().filter(|other| **other != role);
-        others.map(|other| model.role(demand.gang, *other).replicas).sum()
-    };
-    let least = in_groups.map(|group| group.min - others(group)).fold(least, i64::max);
     let mut fits = |count: i64| {
         let mut fewer = demand.clone();
         fewer.counts[role.index()] = count - running;
+        budget.refill();
         admitted(ledger, &fewer, budget).is_some()
     };
-    if least >= facts.replicas || !fits(least) {
-        return None;
-    }
-    let good = largest(least, facts.replicas, fits);
+    let good = if model.gang(demand.gang).is_structured {
+        let allowed = |count: &i64| allows(model.gang(demand.gang), role, *count);
+        let counts: Vec<i64> = (least..facts.replicas).filter(allowed).collect();
+        // Fewer replicas may fit worse, where rules are about how they lie together: one after the other, if possible.
+        if counts.len() <= MOST_COUNTS {
+            counts.iter().rev().copied().find(|count| fits(*count))?
+        } else {
+            let end = i64::try_from(counts.len()).ok()?;
+            let at = |index: i64| usize::try_from(index).ok().and_then(|index| counts.get(index)).copied();
+            let mut fits = |index| at(index).is_some_and(&mut fits);
+            if !fits(0) {
+                return None;
+            }
+            at(largest(0, end, fits))?
+        }
+    } else {
+        if least >= facts.replicas || !fits(least) {
+            return None;
+        }
+        largest(least, facts.replicas, fits)
+    };
     Some(Change {
         role: Some(facts.name.clone()),
         to: Some(good.to_string()),
@@ -102,6 +116,18 @@ fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<
             format!("{good} {} instead of {}", plural(&facts.name, good), facts.replicas),
         )
     })
+}
+
+/// Whether groups and slices allow so many replicas of a role, all others being there.
+fn allows(facts: &GangFacts, role: RoleId, count: i64) -> bool {
+    let mut totals: Vec<i64> = facts.roles.iter().map(|role| role.replicas).collect();
+    totals[role.index()] = count;
+    let all: Vec<RoleId> = facts.roles().map(|(role, _)| role).collect();
+    let whole = facts.asked(&all).all(|(roles, closeness)| {
+        let sum: i64 = roles.iter().map(|role| totals[role.index()]).sum();
+        closeness.slices.iter().all(|slice| sum % slice.count == 0)
+    });
+    whole && has_groups(facts, &totals)
 }
 
 /// The largest number that fits, by halving: `good` does, `bad` does not.
@@ -140,7 +166,8 @@ fn higher_limit(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_
         return None;
     }
     let wanted = i64::try_from(excess.usage + excess.needs).ok()?;
-    seated(ledger, demand, budget)?;
+    let variant = model.with_limit(excess.queue, excess.resource, wanted);
+    admitted(&mut ledger.on(&variant), demand, budget)?;
     let queue = &model.queues[excess.queue.index()].name;
     let resource = &model.resources[excess.resource.index()];
     let to = written(model, excess.resource, i128::from(wanted));

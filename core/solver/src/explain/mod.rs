@@ -192,8 +192,12 @@ fn level_fit(model: &Model, demand: &Demand, fit: &Fit) -> LevelFit {
     }
 }
 
-/// An amount as a quantity; one beyond 64 bits as the largest.
+/// An amount as a quantity; one beyond 64 bits, which only sums reach, in the smallest unit.
 fn written(model: &Model, resource: ResourceId, amount: i128) -> String {
-    let amount = i64::try_from(amount).unwrap_or(if amount < 0 { i64::MIN } else { i64::MAX });
-    format_quantity(&model.resources[resource.index()], amount)
+    let name = &model.resources[resource.index()];
+    match i64::try_from(amount) {
+        Ok(amount) => format_quantity(name, amount),
+        Err(_) if name == "cpu" => format!("{amount}m"),
+        Err(_) => amount.to_string(),
+    }
 }

@@ -129,19 +129,19 @@ fn of_namespace(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
     Some(numbers(reason, resource, needs, left, Place::Namespace(quota)))
 }
 
-/// No node may take some role: the rule that keeps most nodes away.
+/// No node may take some role: the rules that keep nodes away, first the one that keeps most.
 fn of_class(model: &Model, demand: &Demand) -> Option<Reason> {
     demand.roles().find_map(|role| {
         let (counts, eligible) = node_affinity::exclusions(model, demand, role);
-        let most = counts.iter().max_by_key(|(rule, nodes)| (**nodes, std::cmp::Reverse(**rule)));
-        let (rule, nodes) = most.filter(|_| eligible == 0)?;
-        let message = format!(
-            "no node can take its role {}: {nodes} of {} {}",
-            model.role(demand.gang, role).name,
-            model.nodes.len(),
-            keeps_away(*rule),
-        );
-        Some(Reason::plain(Stage::Class, *rule, message))
+        let mut causes: Vec<(Rule, i64)> = counts.into_iter().collect();
+        causes.sort_by_key(|(rule, nodes)| (std::cmp::Reverse(*nodes), *rule));
+        let (rule, nodes) = *causes.first().filter(|_| eligible == 0)?;
+        let name = &model.role(demand.gang, role).name;
+        let (total, away) = (model.nodes.len(), keeps_away(rule));
+        let others = causes[1..].iter().map(|(rule, nodes)| format!(", {nodes} {}", keeps_away(*rule)));
+        let others: String = others.collect();
+        let message = format!("no node can take its role {name}: {nodes} of {total} {away}{others}");
+        Some(Reason::plain(Stage::Class, rule, message))
     })
 }
 

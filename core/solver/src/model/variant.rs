@@ -2,13 +2,20 @@
 
 use std::sync::Arc;
 
-use super::{GangFacts, GangId, Model, ResourceVec, RoleId, Shape, ShapeId};
+use super::{GangFacts, GangId, Model, QueueId, ResourceId, ResourceVec, RoleId, Shape, ShapeId};
 
 impl Model {
     /// The same, with other rules of one gang; its roles, requests and classes stay.
     pub(crate) fn with_gang(&self, gang: GangId, change: impl FnOnce(&mut GangFacts)) -> Self {
         let mut variant = self.clone();
         change(Arc::make_mut(&mut variant.gangs[gang.index()]));
+        variant
+    }
+
+    /// The same, with another limit of one queue.
+    pub(crate) fn with_limit(&self, queue: QueueId, resource: ResourceId, limit: i64) -> Self {
+        let mut variant = self.clone();
+        variant.queues[queue.index()].limit[resource.index()] = Some(limit);
         variant
     }
 

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::divisor::greatest_common_divisor;
+
 /// A fraction of nonnegative integers. With the denominator 0 it is above all others, unless the numerator is 0 too:
 /// nothing of nothing is nothing.
 #[derive(Debug, Clone, Copy)]
@@ -92,13 +94,6 @@ impl PartialEq for Ratio {
 }
 
 impl Eq for Ratio {}
-
-fn greatest_common_divisor(mut a: i128, mut b: i128) -> i128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a.max(1)
-}
 
 #[cfg(test)]
 mod tests {

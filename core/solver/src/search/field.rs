@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::asks::Asks;
 use crate::constraint::{Demand, node_affinity};
 use crate::model::{Domain, NodeId, ResourceId, RoleId};
 use crate::state::Ledger;
@@ -39,6 +40,30 @@ impl<'a> Field<'a> {
             if caps.iter().any(|cap| *cap > 0) {
                 field.nodes.push(node);
                 field.caps.extend(&caps);
+            }
+        }
+        field
+    }
+
+    /// The same from the counts of the shape caches.
+    pub(super) fn counted(ledger: &Ledger<'_>, asks: &Asks<'a>, nodes: Range<usize>) -> Self {
+        let demand = asks.demand;
+        let counts: Vec<(usize, u16, &[u16])> = asks
+            .roles
+            .iter()
+            .map(|ask| (ask.role.index(), ask.count, ledger.shape(ask.shape).counts()))
+            .collect();
+        let mut field = Self {
+            demand,
+            nodes: Vec::with_capacity(nodes.len()),
+            caps: Vec::with_capacity(nodes.len() * demand.counts.len()),
+        };
+        for node in nodes.filter(|node| counts.iter().any(|(_, _, counts)| counts[*node] > 0)) {
+            field.nodes.push(NodeId::new(node));
+            let row = field.caps.len();
+            field.caps.resize(row + demand.counts.len(), 0);
+            for (role, count, counts) in &counts {
+                field.caps[row + role] = i64::from(counts[node].min(*count));
             }
         }
         field

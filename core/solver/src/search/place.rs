@@ -120,7 +120,7 @@ fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut
         }
         let nodes = ledger.model().topology.domains(level)[domain].nodes.clone();
         budget.count_nodes(nodes.len());
-        let field = Field::of(ledger, asks.demand, nodes);
+        let field = Field::counted(ledger, asks, nodes);
         let slots = field.all();
         if !field.may_hold(ledger, slots.clone()) {
             continue;

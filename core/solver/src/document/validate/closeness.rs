@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::Findings;
+use super::{Findings, MOST_REPLICAS};
 use crate::document::{Closeness, Path};
 use crate::error::ProblemCode;
 
 /// More layers of slices than this are refused, as in Kueue.
 const MOST_LAYERS: usize = 3;
-const MOST_REPLICAS: i64 = 1_000_000;
 
 pub(super) fn closeness(
     asked: Option<&Closeness>,

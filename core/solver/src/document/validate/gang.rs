@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Findings, closeness, group, needs};
+use super::{Findings, MOST_REPLICAS, closeness, group, needs};
 use crate::document::{Gang, Path, Snapshot};
 use crate::error::ProblemCode;
 
-const MOST_REPLICAS: i64 = 1_000_000;
 /// Keeps the traffic of the largest gang within 64 bits for all but absurd gangs.
 const MOST_WEIGHT: i64 = 1_000_000;
 
@@ -41,8 +40,8 @@ fn roles(gang: &Gang, topology: &[String], path: &Path<'_>, findings: &mut Findi
     for (index, role) in gang.roles.iter().enumerate() {
         let path = path.item(index);
         findings.name(&role.name, &mut seen, "role", &path.field("name"));
-        if !(0..=MOST_REPLICAS).contains(&role.replicas) {
-            let message = format!("must be from 0 to {MOST_REPLICAS}, not {}", role.replicas);
+        if !(1..=MOST_REPLICAS).contains(&role.replicas) {
+            let message = format!("must be from 1 to {MOST_REPLICAS}, not {}", role.replicas);
             findings.report(&path.field("replicas"), ProblemCode::OutOfRange, message);
         }
         if let Some(min) = role.min.filter(|min| !(0..=role.replicas.max(0)).contains(min)) {

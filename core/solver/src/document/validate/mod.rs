@@ -6,13 +6,18 @@ mod findings;
 mod gang;
 mod group;
 mod needs;
+mod placements;
 mod running;
 
 use cluster::cycle_from;
 pub use findings::Findings;
+pub(super) use placements::placements;
 
-use super::{Path, Snapshot, SolveOptions};
+use super::{Path, Plan, Snapshot, SolveOptions};
 use crate::error::ProblemCode;
+
+/// No role, slice or spread counts more.
+const MOST_REPLICAS: i64 = 1_000_000;
 
 /// Judges a snapshot that has the right form.
 pub(super) fn snapshot(snapshot: &Snapshot, findings: &mut Findings) {
@@ -40,5 +45,14 @@ pub(super) fn options(options: &SolveOptions, findings: &mut Findings) {
             let message = format!("must be at least 0, not {count}");
             findings.report(&Path::Root.field(field), ProblemCode::OutOfRange, message);
         }
+    }
+}
+
+/// Judges a plan that has the right form, without its snapshot.
+pub(super) fn plan(plan: &Plan, findings: &mut Findings) {
+    for (gang, refused) in plan.rejections.iter().filter(|(_, refused)| refused.position < 1) {
+        let message = format!("must be at least 1, not {}", refused.position);
+        let rejections = Path::Root.field("rejections");
+        findings.report(&rejections.field(gang).field("position"), ProblemCode::OutOfRange, message);
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::instance::Instance;
 use super::steps::Steps;
 use super::weights::Weights;
+use crate::divisor::greatest_common_divisor;
 use crate::model::RoleId;
 use crate::search::{Budget, Field, greedy};
 use crate::state::Ledger;
@@ -101,8 +102,10 @@ impl Prover {
 /// What each resource says: a role weighs what it takes of it.
 fn by_resource(instance: &Instance) -> Vec<Weights> {
     let weights = instance.requests_by_resource().map(|takes| {
-        let common = takes.iter().copied().fold(0, greatest_common_divisor).max(1);
-        takes.iter().map(|amount| amount / common).collect::<Vec<_>>()
+        let common = takes.iter().copied().map(i128::from).fold(0, greatest_common_divisor).max(1);
+        let parts =
+            takes.iter().map(|amount| i64::try_from(i128::from(*amount) / common).unwrap_or(i64::MAX));
+        parts.collect::<Vec<_>>()
     });
     weights.filter(|weights| weights.iter().all(|weight| *weight < 1 << 20)).map(Weights).collect()
 }
@@ -119,8 +122,4 @@ fn rounded(weights: &Weights, steps: &Steps, budget: &mut Budget<'_>) -> Weights
         }
     }
     weights.clone()
-}
-
-fn greatest_common_divisor(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
