@@ -1,12 +1,12 @@
 //! One decision: every waiting gang gets its turn, and is placed whole or refused.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::constraint::{Demand, quota};
 use crate::document::{Bypass, SolveOptions};
 use crate::earmark::Earmark;
-use crate::model::{Ending, GangId, QueueId};
+use crate::model::{Ending, GangId, QueueId, RoleId};
 use crate::objective::locality::Spot;
 use crate::order::{Turn, Turns};
 use crate::search::{Answer, Budget, place};
@@ -54,23 +54,42 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
     let model = ledger.model();
     let waiting = model.gang_ids().map(|gang| model.gang(gang)).filter(|gang| gang.waits());
     ledger.expect(waiting.map(|gang| 2 * gang.roles.len()).sum());
-    let mut round = Round { ledger, options, budget, decision: Decision::default(), endings: Vec::new() };
+    let mut round = Round {
+        ledger,
+        options,
+        budget,
+        decision: Decision::default(),
+        endings: Vec::new(),
+        open: BTreeMap::new(),
+        behind: BTreeMap::new(),
+    };
     while let Some(turn) = turns.next(round.ledger) {
         let gang = turn.demand.gang;
         match round.ask(&turn) {
             Ok(spots) => {
                 turns.placed(round.ledger, &turn, &spots);
                 round.note_ending(gang, &spots);
+                round.ask_again(&mut turns, gang, &spots);
                 match round.decision.placed.entry(gang) {
                     Entry::Vacant(entry) => drop(entry.insert(spots)),
                     Entry::Occupied(mut entry) => entry.get_mut().extend(spots),
                 }
             }
-            Err(_) if turns.passes_over(round.ledger, &turn) => {}
+            Err((proven, _)) if turns.passes_over(round.ledger, &turn) => {
+                if !proven {
+                    round.open.entry(gang).or_insert(turn.demand);
+                }
+            }
             Err((proven, because)) => {
-                round.decision.refused.push(Refused { demand: turn.demand, proven, because });
+                // Of all ways to grow one without proof says most.
+                let refused = match round.open.remove(&gang) {
+                    Some(demand) => Refused { demand, proven: false, because },
+                    None => Refused { demand: turn.demand, proven, because },
+                };
+                round.decision.refused.push(refused);
                 if options.bypass == Bypass::None {
                     for behind in turns.close_line(round.ledger, gang) {
+                        round.behind.entry(gang).or_default().push(behind.gang);
                         round.refuse_behind(behind, gang);
                     }
                 }
@@ -92,9 +111,40 @@ struct Round<'r, 'm, 'b> {
     decision: Decision,
     /// What was placed and is known to end.
     endings: Vec<Ending>,
+    /// By gang, the first way to grow that failed without proof.
+    open: BTreeMap<GangId, Demand>,
+    /// By gang that cannot start, those that were refused behind it.
+    behind: BTreeMap<GangId, Vec<GangId>>,
 }
 
-impl Round<'_, '_, '_> {
+impl<'m> Round<'_, 'm, '_> {
+    /// Gives those another turn that wait for company which came with `spots` of a gang.
+    fn ask_again(&mut self, turns: &mut Turns<'m>, gang: GangId, spots: &[Spot]) {
+        let model = self.ledger.model();
+        if model.crowds.is_empty() {
+            return;
+        }
+        let misses = |of: GangId, role: RoleId| {
+            let terms = model.role(of, role).company.iter().filter(|term| term.required && !term.anti);
+            let mut crowds = terms.map(|term| &model.crowds[term.whom]);
+            crowds.any(|crowd| spots.iter().any(|spot| crowd.has(gang, spot.role)))
+        };
+        let stuck = turns.stuck().filter(|(of, role)| misses(*of, *role)).map(|(of, _)| of);
+        let refused = self.decision.refused.iter().map(|refused| refused.demand.gang);
+        let refused = refused.filter(|of| model.gang(*of).roles().any(|(role, _)| misses(*of, role)));
+        let mut woken: BTreeSet<GangId> = stuck.chain(refused).collect();
+        for head in woken.clone() {
+            woken.extend(self.behind.remove(&head).into_iter().flatten());
+        }
+        self.decision.refused.retain(|refused| !woken.contains(&refused.demand.gang));
+        for gang in woken {
+            if let Some(index) = self.decision.earmarks.iter().position(|earmark| earmark.gang == gang) {
+                self.decision.earmarks.remove(index).keep(self.ledger, -1);
+            }
+            turns.again(self.ledger, gang);
+        }
+    }
+
     /// Places what a turn asks for, all or nothing; else whether that is proven impossible, and why.
     fn ask(&mut self, turn: &Turn) -> Result<Vec<Spot>, (bool, Because)> {
         let demand = &turn.demand;

@@ -2,23 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use super::{Violations, cluster::Cluster};
+use super::{Violation, Violations, cluster::Cluster, minimums::may_begin};
 use crate::document::{Gang, Node, Path, Plan, ReplicaAffinity, Role, Rule};
 
 /// Somebody on a node once the plan is carried out.
 struct Present<'a> {
     node: &'a Node,
     labels: BTreeMap<&'a str, &'a str>,
-    role: Option<&'a Role>,
-    /// Where the plan places it.
-    placed: Option<(&'a str, usize)>,
+    of: Option<(&'a Gang, &'a Role)>,
+    /// Where the plan places it, among those of its role.
+    placed: Option<usize>,
+}
+
+/// A placed replica that has nobody near it because it is the first of its kind.
+struct First<'a> {
+    one: &'a Present<'a>,
+    gang: &'a Gang,
+    kind: &'a BTreeMap<String, String>,
+    path: String,
+    message: String,
 }
 
 pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
     let present = present(cluster, plan);
     let placements = Path::Root.field("placements");
+    let mut firsts: Vec<First<'_>> = Vec::new();
     for (index, one) in present.iter().enumerate() {
-        let Some(role) = one.role else { continue };
+        let Some((gang, role)) = one.of else { continue };
         for term in role.replica_affinity.iter().filter(|term| term.required) {
             let others = || {
                 let matching = |(other, that): &(usize, &Present<'_>)| {
@@ -31,31 +41,80 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
             if term.anti {
                 // Who runs already is not moved; who comes must not come near, from either side.
                 for that in others().filter(is_near) {
-                    if let Some((gang, at)) = one.placed.or(that.placed) {
-                        let name = if one.placed.is_some() {
-                            &role.name
-                        } else {
-                            that.role.map_or("", |role| &role.name)
-                        };
-                        let path = placements.field(gang);
-                        let path = path.field(name);
+                    let new = if one.placed.is_some() { one } else { that };
+                    if let Some(((gang, role), at)) = new.of.zip(new.placed) {
+                        let path = placements.field(&gang.name);
+                        let path = path.field(&role.name);
                         let message = format!("two that must be apart share one {}", term.level);
                         found.add(Rule::CompanyUnwanted, &path.item(at), message);
                     }
                 }
-            } else if let Some((gang, at)) = one.placed {
-                let alone = !others().any(|that| is_near(&that));
-                let first =
-                    value.is_some() && others().next().is_none() && carries(&one.labels, &term.match_labels);
-                if alone && !first {
-                    let path = placements.field(gang);
-                    let path = path.field(&role.name);
-                    let message = format!("nobody that it must be near to is in its {}", term.level);
+            } else if let Some(at) = one.placed.filter(|_| !others().any(|that| is_near(&that))) {
+                let path = placements.field(&gang.name);
+                let path = path.field(&role.name);
+                let message = format!("nobody that it must be near to is in its {}", term.level);
+                let kind = &term.match_labels;
+                if value.is_some() && may_be_first(cluster, &present, one, kind) {
+                    firsts.push(First { one, gang, kind, path: path.item(at).to_string(), message });
+                } else {
                     found.add(Rule::CompanyMissing, &path.item(at), message);
                 }
             }
         }
     }
+    for (index, first) in firsts.iter().enumerate() {
+        let contradicts =
+            |other: &&First<'_>| comes_after(&present, first, other) && comes_after(&present, other, first);
+        if firsts[..index].iter().any(|other| contradicts(&other)) {
+            let (path, message) = (first.path.clone(), first.message.clone());
+            found.list.push(Violation { rule: Rule::CompanyMissing.code(), path, message });
+        }
+    }
+}
+
+/// Whether a placed replica may have been the first of a kind: none of it runs, others of its gang may have come with
+/// its growth.
+fn may_be_first(
+    cluster: &Cluster<'_>,
+    present: &[Present<'_>],
+    one: &Present<'_>,
+    kind: &BTreeMap<String, String>,
+) -> bool {
+    let Some((gang, role)) = one.of else { return false };
+    let mut totals: BTreeMap<&str, i64> = BTreeMap::new();
+    for role in &gang.roles {
+        let running = i64::try_from(cluster.running(gang, role).len()).unwrap_or(i64::MAX);
+        totals.insert(&role.name, running);
+    }
+    for that in present {
+        let is_of_kind = carries(&that.labels, kind);
+        if is_of_kind && that.placed.is_none() {
+            return false;
+        }
+        if let (Some((other, role)), Some(_)) = (that.of, that.placed)
+            && other.name == gang.name
+            && (!is_of_kind || std::ptr::eq(that, one))
+            && let Some(total) = totals.get_mut(role.name.as_str())
+        {
+            *total += 1;
+        }
+    }
+    carries(&one.labels, kind) && may_begin(gang, totals, &role.name)
+}
+
+/// Whether `other` must have been placed after `first`: it, or what was placed together with it, is of that kind.
+fn comes_after(present: &[Present<'_>], first: &First<'_>, other: &First<'_>) -> bool {
+    let grows = other.gang.min_member.is_some()
+        || !other.gang.min_groups.is_empty()
+        || other.gang.roles.iter().any(|role| role.min.is_some());
+    if grows {
+        return carries(&other.one.labels, first.kind);
+    }
+    let is_of_it = |that: &&Present<'_>| {
+        that.placed.is_some() && that.of.is_some_and(|(gang, _)| gang.name == other.gang.name)
+    };
+    first.gang.name != other.gang.name
+        && present.iter().filter(is_of_it).any(|that| carries(&that.labels, first.kind))
 }
 
 /// The place of a node as a term names it: the value of the label, or the node itself.
@@ -82,14 +141,14 @@ fn present<'a>(cluster: &Cluster<'a>, plan: &'a Plan) -> Vec<Present<'a>> {
             Some((gang, role)) => labels(gang, role),
             None => running.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect(),
         };
-        all.push(Present { node, labels, role: member.map(|(_, role)| role), placed: None });
+        all.push(Present { node, labels, of: member, placed: None });
     }
     for placed in cluster.placed(plan) {
         all.push(Present {
             node: placed.node,
             labels: labels(placed.gang, placed.role),
-            role: Some(placed.role),
-            placed: Some((&placed.gang.name, placed.index)),
+            of: Some((placed.gang, placed.role)),
+            placed: Some(placed.index),
         });
     }
     all

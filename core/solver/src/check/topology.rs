@@ -13,8 +13,8 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
     let traffic = Path::Root.field("traffic");
     for name in plan.placements.keys() {
         let Some(gang) = cluster.gangs.get(name.as_str()) else { continue };
-        let spread = spread(cluster, gang, plan);
-        asked(cluster, gang, &spread, &placements.field(name), found);
+        let (new, spread) = (placed(cluster, gang, plan), spread(cluster, gang, plan));
+        asked(cluster, gang, &new, &spread, &placements.field(name), found);
         let cost = cost(cluster, gang, &spread);
         let stated = plan.traffic.get(name);
         if stated.map(|stated| i128::from(*stated)) != Some(cost) {
@@ -33,39 +33,61 @@ pub(super) fn is_inside(cluster: &Cluster<'_>, node: &Node) -> bool {
     cluster.snapshot.topology.iter().all(|key| node.labels.contains_key(key))
 }
 
+/// Where the plan places replicas of a gang.
+fn placed<'a>(cluster: &Cluster<'a>, gang: &'a Gang, plan: &Plan) -> Seats<'a> {
+    let mut seats = Seats::new();
+    for role in &gang.roles {
+        let names = plan.placements[&gang.name].get(&role.name).into_iter().flatten();
+        for node in names.filter_map(|name| cluster.nodes.get(name.as_str())) {
+            *seats.entry((node.name.as_str(), role.name.as_str())).or_default() += 1;
+        }
+    }
+    seats
+}
+
 /// Where all replicas of a gang are, placed or running.
 fn spread<'a>(cluster: &Cluster<'a>, gang: &'a Gang, plan: &Plan) -> Seats<'a> {
-    let mut spread = Seats::new();
+    let mut spread = placed(cluster, gang, plan);
     for role in &gang.roles {
-        let placed = plan.placements[&gang.name].get(&role.name).into_iter().flatten();
-        let placed = placed.filter_map(|name| cluster.nodes.get(name.as_str()));
         let running = cluster.running(gang, role).iter();
-        let running = running.filter_map(|running| cluster.nodes.get(running.node.as_str()));
-        for node in placed.chain(running) {
+        for node in running.filter_map(|running| cluster.nodes.get(running.node.as_str())) {
             *spread.entry((node.name.as_str(), role.name.as_str())).or_default() += 1;
         }
     }
     spread
 }
 
-/// All that is asked of the gang, of its groups and of its roles.
-fn asked(cluster: &Cluster<'_>, gang: &Gang, spread: &Seats<'_>, path: &Path<'_>, found: &mut Violations) {
+/// All that is asked of the gang, of its groups and of its roles, where something of them is placed: what runs already
+/// is not judged.
+fn asked(
+    cluster: &Cluster<'_>,
+    gang: &Gang,
+    new: &Seats<'_>,
+    spread: &Seats<'_>,
+    path: &Path<'_>,
+    found: &mut Violations,
+) {
     let mut judge = |asked: Option<&Closeness>, of: &str, roles: &[&str]| {
-        if let Some(asked) = asked {
-            let outside = spread
-                .keys()
-                .find(|(node, role)| roles.contains(role) && !is_inside(cluster, cluster.nodes[node]));
-            let is_key = |level: &String| cluster.snapshot.topology.contains(level);
-            if let Some((node, _)) = outside {
-                let message = format!("node {node} is in no domain, where replicas{of} must be");
-                if asked.required.as_ref().is_some_and(is_key) {
-                    found.add(Rule::TopologySplit, path, message);
-                } else if asked.slices.iter().any(|slice| is_key(&slice.level)) {
-                    found.add(Rule::SlicesBroken, path, message);
-                }
-            }
-            close(asked, of, |level| per_domain(cluster, spread, roles, level), path, found);
+        let Some(asked) = asked.filter(|_| new.keys().any(|(_, role)| roles.contains(role))) else { return };
+        let outside = |seats: &Seats<'_>| {
+            let mut names = seats.keys().filter(|(_, role)| roles.contains(role)).map(|(node, _)| *node);
+            names.find(|node| !is_inside(cluster, cluster.nodes[node])).map(str::to_owned)
+        };
+        let is_key = |level: &String| cluster.snapshot.topology.contains(level);
+        let message = |node| format!("node {node} is in no domain, where replicas{of} must be");
+        if let Some(node) = outside(spread).filter(|_| asked.required.as_ref().is_some_and(is_key)) {
+            found.add(Rule::TopologySplit, path, message(node));
+        } else if let Some(node) =
+            outside(new).filter(|_| asked.slices.iter().any(|slice| is_key(&slice.level)))
+        {
+            found.add(Rule::SlicesBroken, path, message(node));
         }
+        let counts = |level: &str| {
+            let (fresh, all) =
+                (per_domain(cluster, new, roles, level), per_domain(cluster, spread, roles, level));
+            all.into_iter().map(|(domain, count)| (fresh.contains_key(&domain), count)).collect()
+        };
+        close(asked, of, counts, path, found);
     };
     let all: Vec<&str> = gang.roles.iter().map(|role| role.name.as_str()).collect();
     judge(gang.topology.as_ref(), "", &all);
@@ -92,11 +114,12 @@ fn per_domain<'a>(
     counts
 }
 
-/// The replicas of some roles, counted by domain, lie as a closeness asks.
-fn close<'a>(
+/// The replicas of some roles lie as a closeness asks; `counts` tells of each domain of a level whether the plan places
+/// any there, and how many there are.
+fn close(
     asked: &Closeness,
     of: &str,
-    counts: impl Fn(&str) -> BTreeMap<Vec<&'a str>, i128>,
+    counts: impl Fn(&str) -> Vec<(bool, i128)>,
     path: &Path<'_>,
     found: &mut Violations,
 ) {
@@ -109,7 +132,7 @@ fn close<'a>(
     }
     for slice in &asked.slices {
         let size = i128::from(slice.size);
-        if let Some(count) = counts(&slice.level).values().find(|count| **count % size != 0) {
+        if let Some((_, count)) = counts(&slice.level).iter().find(|(new, count)| *new && count % size != 0) {
             let message = format!(
                 "the replicas{of} in each {} must be a multiple of {size}, one has {count}",
                 slice.level
@@ -118,7 +141,8 @@ fn close<'a>(
         }
     }
     for Spread { level, most } in &asked.spread {
-        if let Some(count) = counts(level).values().find(|count| **count > i128::from(*most)) {
+        if let Some((_, count)) = counts(level).iter().find(|(new, count)| *new && *count > i128::from(*most))
+        {
             let message = format!("at most {most} replicas{of} may lie in one {level}, one has {count}");
             found.add(Rule::SpreadExceeded, path, message);
         }

@@ -8,7 +8,9 @@ use crate::document::{Node, Path, Plan, Rounding, Rule};
 
 pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
     let placed = cluster.placed(plan);
-    let touched: BTreeSet<&str> = placed.iter().map(|placed| placed.node.name.as_str()).collect();
+    // Where nobody comes who needs a single zone, zones are as they were.
+    let bound = placed.iter().filter(|placed| placed.role.single_zone);
+    let touched: BTreeSet<&str> = bound.map(|placed| placed.node.name.as_str()).collect();
     for name in touched {
         let node = cluster.nodes[name];
         if node.zones.is_empty() {

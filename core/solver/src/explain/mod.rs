@@ -1,7 +1,8 @@
 //! Refusals → Rejection: what binds first, its numbers, and changes that were tried.
 //!
 //! Every refusal is explained as things stand after the plan: the gangs that it places hold their room. Free room
-//! only shrinks while a plan is made, so that what was refused on the way is refused then too.
+//! only shrinks while a plan is made, and who waits for company is asked again when it comes, so that what was refused
+//! on the way is refused then too.
 
 mod certificates;
 mod changes;
@@ -16,7 +17,7 @@ mod request;
 use crate::constraint::{Demand, node_affinity, quota};
 use crate::decide::Refused;
 use crate::document::{Change, Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity};
-use crate::model::{Level, Model, ResourceId};
+use crate::model::{Company, Level, Model, ResourceId};
 use crate::search::{Answer, Budget, Field, place};
 use crate::state::Ledger;
 use levels::Fit;
@@ -127,9 +128,20 @@ fn is_plain(model: &Model, demand: &Demand) -> bool {
     !facts.is_structured && !facts.is_elastic() && demand.choice.is_none()
 }
 
-/// Whether the gang would not fit even if nothing ran and nothing were reserved. Limits hold; that a queue is closed
-/// says nothing about room.
+/// Whether the gang would not fit even if nothing ran and nothing were reserved, whatever company came. Limits hold;
+/// that a queue is closed says nothing about room.
 fn is_impossible(model: &Model, demand: &Demand, budget: &mut Budget<'_>) -> bool {
+    let name = &model.gang(demand.gang).name;
+    let may_come = |term: &Company| {
+        term.required && !term.anti && model.crowds[term.whom].only_of.as_ref() != Some(name)
+    };
+    let waits = model.gang(demand.gang).roles.iter().any(|role| role.company.iter().any(may_come));
+    let accompanied = waits.then(|| {
+        model.with_gang(demand.gang, |facts| {
+            facts.roles.iter_mut().for_each(|role| role.company.retain(|term| !may_come(term)));
+        })
+    });
+    let model = accompanied.as_ref().unwrap_or(model);
     let mut empty = Ledger::empty(model);
     let afresh = Demand::afresh(model, demand.gang);
     !quota::excesses(&empty, &afresh).is_empty()

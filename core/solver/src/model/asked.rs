@@ -53,6 +53,8 @@ pub(crate) type Likeness = Vec<Option<u32>>;
 /// Replicas and pods that carry certain labels.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Crowd {
+    /// The gang that its labels name: nobody else can ever belong.
+    pub(crate) only_of: Option<String>,
     /// Sorted.
     pub(crate) roles: Vec<(GangId, RoleId)>,
     /// By pod of no gang, whether it belongs.
@@ -179,6 +181,7 @@ impl<'a> Companies<'a> {
         let mut crowds = vec![Crowd::default(); self.crowds.len()];
         for (labels, index) in self.crowds {
             let crowd = &mut crowds[index];
+            crowd.only_of = labels.get(GANG).cloned();
             let of_pod = |pod: &&Running| holds_all(labels, |key| pod.labels.get(key).map(String::as_str));
             crowd.pods = pods.iter().map(of_pod).collect();
             for (g, gang) in gangs.iter().enumerate() {

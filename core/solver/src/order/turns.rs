@@ -104,6 +104,21 @@ impl<'m> Turns<'m> {
         self.enter_path(ledger, self.model.gang(gang).queue);
     }
 
+    /// Roles that found no room to grow.
+    pub(crate) fn stuck(&self) -> impl Iterator<Item = (GangId, RoleId)> + '_ {
+        self.stuck.iter().copied()
+    }
+
+    /// Gives a gang another turn: what it waited for has come.
+    pub(crate) fn again(&mut self, ledger: &Ledger<'m>, gang: GangId) {
+        self.stuck.retain(|(of, _)| *of != gang);
+        if let Some(key) = self.key(gang) {
+            let line = self.line_of(gang);
+            self.lines[line].gangs.insert(key);
+            self.enter_path(ledger, self.model.gang(gang).queue);
+        }
+    }
+
     pub(crate) fn entitlements(&self) -> &Entitlements {
         &self.entitlements
     }

@@ -29,7 +29,7 @@ use crate::objective::locality::Spot;
 use crate::state::Ledger;
 use counts::Space;
 use offers::{Offers, Question};
-use rules::{Rules, number};
+use rules::{Held, Rules, number};
 use seats::Seats;
 use sums::{Ground, Sums};
 use tree::Tree;
@@ -158,6 +158,7 @@ fn seat(
 ) -> bool {
     let ground = seats.ground;
     let number = ground.space.number(vector);
+    let running = ground.running_in_all();
     let everyone =
         |roles: &[usize]| vector.iter().enumerate().all(|(role, count)| *count == 0 || roles.contains(&role));
     let rung = setting.single.iter().filter(|(roles, _)| everyone(roles)).map(|(_, rung)| *rung).max();
@@ -165,6 +166,8 @@ fn seat(
         let key = |branch: &usize| (std::cmp::Reverse(ground.scores[*branch]), seats.room(*branch), *branch);
         let domain = (0..ground.tree.branches.len())
             .filter(|branch| ground.tree.branches[*branch].rung == rung && seats.sums.of[*branch].has(number))
+            // What runs elsewhere is not in the sums of this domain.
+            .filter(|branch| ground.running[*branch] == running)
             .min_by_key(key);
         if let Some(domain) = domain {
             return seats.within(domain, vector, budget);
@@ -249,11 +252,11 @@ fn levels_asked(model: &Model, demand: &Demand) -> Vec<Level> {
 }
 
 /// What each node holds in the end, what runs there included.
-fn held(ground: &Ground<'_>, found: &[(usize, Vec<usize>)]) -> Vec<(NodeId, Vec<usize>)> {
+fn held<'a>(ground: &'a Ground<'_>, found: &'a [(usize, Vec<usize>)]) -> Vec<Held<'a>> {
     let touched: BTreeMap<usize, &Vec<usize>> = found.iter().map(|(leaf, vector)| (*leaf, vector)).collect();
     let leaf = |(index, branch): (usize, &tree::Branch)| {
-        let vector = touched.get(&index).copied().unwrap_or(&ground.running[index]);
-        Some((branch.node?, vector.clone()))
+        let running = &ground.running[index];
+        Some(Held { node: branch.node?, vector: touched.get(&index).copied().unwrap_or(running), running })
     };
     ground.tree.branches.iter().enumerate().filter_map(leaf).collect()
 }

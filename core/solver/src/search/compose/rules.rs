@@ -1,5 +1,7 @@
 //! The rules of a gang that are about more than one replica, as tests on the counts of a domain.
 
+use std::collections::BTreeMap;
+
 use super::counts::{Counts, Space};
 use super::tree::Tree;
 use crate::constraint::Demand;
@@ -61,9 +63,31 @@ impl Test {
         space.only(|vector| self.passes(vector))
     }
 
-    /// Whether a domain that gets nothing new passes whatever it holds.
-    pub(super) fn spares_the_untouched(&self) -> bool {
-        matches!(self, Self::Alone(..) | Self::Together(..))
+    /// The vectors that a domain may hold in which `running` run: those that pass, and those in which nothing new is
+    /// what the test is about. What runs is not judged.
+    pub(super) fn mask_beside(&self, space: &Space, running: &[usize]) -> Counts {
+        space.only(|vector| self.passes(vector) || self.spares(vector, running))
+    }
+
+    /// Whether nothing that the test is about is new.
+    fn spares(&self, vector: &[usize], running: &[usize]) -> bool {
+        self.is_about(|role| vector[role] == running[role])
+    }
+
+    /// Whether some replica that the test is about runs.
+    pub(super) fn meets(&self, running: &[usize]) -> bool {
+        !self.is_about(|role| running[role] == 0)
+    }
+
+    /// Whether something is true of all roles that a new replica of breaks the test.
+    fn is_about(&self, holds: impl Fn(usize) -> bool) -> bool {
+        match self {
+            Self::Multiple(roles, _) | Self::AtMost(roles, _) | Self::NoneOrAtLeast(roles, _) => {
+                roles.iter().all(|role| holds(*role))
+            }
+            Self::Alone(role, others) => holds(*role) && others.iter().all(|other| holds(*other)),
+            Self::Together(role, ..) => holds(*role),
+        }
     }
 }
 
@@ -117,13 +141,15 @@ pub(super) fn units(model: &Model, demand: &Demand) -> Vec<Unit> {
 
 impl Rules {
     /// Whether what the nodes hold in the end keeps the terms that are no tests on domains.
-    pub(super) fn hold_across(&self, model: &Model, held: &[(NodeId, Vec<usize>)]) -> bool {
+    pub(super) fn hold_across(&self, model: &Model, held: &[Held<'_>]) -> bool {
         self.crossing.iter().all(|(near, test)| {
-            let mut sums: std::collections::BTreeMap<u32, Vec<usize>> = std::collections::BTreeMap::new();
-            for (node, vector) in held {
-                if let Some(class) = model.likenesses[*near][node.index()] {
-                    let sum = sums.entry(class).or_insert_with(|| vec![0; vector.len()]);
-                    sum.iter_mut().zip(vector).for_each(|(sum, more)| *sum += more);
+            let mut sums: BTreeMap<u32, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+            for one in held {
+                if let Some(class) = model.likenesses[*near][one.node.index()] {
+                    let nothing = || vec![0; one.vector.len()];
+                    let (sum, running) = sums.entry(class).or_insert_with(|| (nothing(), nothing()));
+                    sum.iter_mut().zip(one.vector).for_each(|(sum, more)| *sum += more);
+                    running.iter_mut().zip(one.running).for_each(|(sum, more)| *sum += more);
                 }
             }
             let has_strangers = |class: u32| match test {
@@ -133,7 +159,9 @@ impl Rules {
                 }
                 _ => false,
             };
-            sums.iter().all(|(class, sum)| has_strangers(*class) || test.passes(sum))
+            sums.iter().all(|(class, (sum, running))| {
+                has_strangers(*class) || test.passes(sum) || test.spares(sum, running)
+            })
         })
     }
 
@@ -166,9 +194,30 @@ impl Rules {
                 add(layer.level, Test::AtMost(roles.clone(), number(layer.count)));
             }
         }
+        rules.close_split_units(model, demand);
         rules.companies(ledger, demand, tree, nodes, places);
         rules.shun(model, demand, places);
         rules
+    }
+
+    /// A unit whose running replicas do not lie in one domain of the level that it requires gets no more of them;
+    /// what runs is not judged.
+    fn close_split_units(&mut self, model: &Model, demand: &Demand) {
+        for unit in &mut self.units {
+            let Some(level) = unit.required else { continue };
+            let mut domains = unit
+                .roles
+                .iter()
+                .flat_map(|role| &demand.running[*role])
+                .map(|node| model.topology.domain_of(level, *node));
+            let Some(first) = domains.next() else { continue };
+            if first.is_none() || domains.any(|domain| domain != first) {
+                unit.required = None;
+                for role in &unit.roles {
+                    self.kept_from[*role].fill(true);
+                }
+            }
+        }
     }
 
     /// The terms on company of the gang's own roles.
@@ -252,6 +301,14 @@ impl Rules {
             }
         }
     }
+}
+
+/// What a node holds in the end, and what of it runs there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held<'a> {
+    pub(super) node: NodeId,
+    pub(super) vector: &'a [usize],
+    pub(super) running: &'a [usize],
 }
 
 /// Whether a replica of a role is the only one of its kind in the gang.

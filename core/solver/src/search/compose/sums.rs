@@ -93,6 +93,15 @@ impl<'a> Ground<'a> {
         Some(ground)
     }
 
+    /// All replicas of the gang that run.
+    pub(super) fn running_in_all(&self) -> Vec<usize> {
+        let mut all = vec![0; self.space.tops.len()];
+        for root in &self.tree.roots {
+            all.iter_mut().zip(&self.running[*root]).for_each(|(all, more)| *all += more);
+        }
+        all
+    }
+
     /// What every domain may hold under `rules`, where each of the `single` units (roles, rung) lies in one domain of
     /// its rung; none when the budget or the memory ends.
     pub(super) fn sums(
@@ -141,7 +150,7 @@ impl<'a> Ground<'a> {
             if branch.class.is_some() {
                 self.filter(&mut set, index, rules, &masks);
             } else {
-                self.outside(&mut set, branch.rung, rules, single);
+                self.outside(&mut set, index, rules, single);
             }
             words += space.words();
             if words > MOST_WORDS {
@@ -156,31 +165,32 @@ impl<'a> Ground<'a> {
         Some(Sums { of, total, exclusive })
     }
 
-    /// Nodes without a domain of a level hold nothing of what must lie in domains of it.
-    fn outside(&self, set: &mut Counts, rung: usize, rules: &[Rule], single: &[(Vec<usize>, usize)]) {
+    /// Nodes without a domain of a level get nothing of what must lie in domains of it.
+    fn outside(&self, set: &mut Counts, index: usize, rules: &[Rule], single: &[(Vec<usize>, usize)]) {
+        let (rung, running) = (self.tree.branches[index].rung, &self.running[index]);
         let sliced = rules.iter().filter(|rule| rule.rung == rung).filter_map(|rule| match &rule.test {
             Test::Multiple(roles, _) => Some(roles),
             _ => None,
         });
         let whole = single.iter().filter(|(_, at)| *at == rung).map(|(roles, _)| roles);
         for roles in sliced.chain(whole) {
-            set.keep(&self.space.only(|vector| roles.iter().all(|role| vector[*role] == 0)));
+            set.keep(&self.space.only(|vector| roles.iter().all(|role| vector[*role] == running[*role])));
         }
     }
 
     fn filter(&self, set: &mut Counts, index: usize, rules: &[Rule], masks: &[Counts]) {
         let branch = &self.tree.branches[index];
-        let untouched = self.space.number(&self.running[index]);
+        let running = &self.running[index];
         for (rule, mask) in rules.iter().zip(masks).filter(|(rule, _)| rule.rung == branch.rung) {
             if let Test::Together(_, _, presence) = rule.test
                 && self.present[presence][index]
             {
                 continue;
             }
-            let stays = rule.test.spares_the_untouched() && set.has(untouched);
-            set.keep(mask);
-            if stays {
-                set.insert(untouched);
+            if rule.test.meets(running) {
+                set.keep(&rule.test.mask_beside(self.space, running));
+            } else {
+                set.keep(mask);
             }
         }
     }

@@ -90,7 +90,10 @@ impl Zones {
                 role.single_zone.then(|| zoned.iter().map(|resource| role.request.get(*resource)).collect())
             })
             .collect();
-        let mut all = space.none();
+        // Roles that may straddle zones take what is left: the node's own amounts bind them, whatever the zones hold.
+        let mut straddling = space.none();
+        free_roles(space, &bound, caps, 0, &mut vec![0; caps.len()], &mut straddling);
+        let mut all = space.sum(&space.single(running), &straddling, &[]);
         for zones in settle(&room.free, &room.homeless)? {
             let mut sum = space.single(running);
             for zone in &zones {
@@ -102,10 +105,6 @@ impl Zones {
                 }
                 sum = space.sum(&sum, &set, &[]);
             }
-            // Roles that may straddle zones take what these leave: the node's own amounts bind them.
-            let mut straddling = space.none();
-            let mut added = vec![0; caps.len()];
-            free_roles(space, &bound, caps, 0, &mut added, &mut straddling);
             if !budget.spend(space.cost(&sum, &straddling)) {
                 return None;
             }
