@@ -9,29 +9,31 @@
 //! The work is counted in words of the sets. When the budget ends, roles are placed one after the other; where that
 //! fails the answer is a refusal without proof.
 
-mod by_role;
+mod choice;
 mod counts;
 mod offers;
+mod parts;
 mod rules;
 mod seats;
 mod sums;
 mod tree;
+mod ways;
 mod wishes;
 mod zones;
 
 use std::collections::BTreeMap;
 
 use super::{Answer, Budget, Seat};
-use crate::constraint::gang::{Choice, has_groups, is_legal};
-use crate::constraint::{Demand, quota};
+use crate::constraint::Demand;
+use crate::constraint::gang::Choice;
 use crate::model::{GangId, Level, Model, NodeId, RoleId};
 use crate::objective::locality::Spot;
 use crate::state::Ledger;
 use counts::Space;
 use offers::{Offers, Question};
-use rules::{Held, Rules, number};
+use rules::{Rules, number};
 use seats::Seats;
-use sums::{Ground, Sums};
+use sums::Ground;
 use tree::Tree;
 use wishes::Setting;
 use zones::Zones;
@@ -47,9 +49,17 @@ pub(crate) fn is_needed(model: &Model, demand: &Demand) -> bool {
 /// Places a demand whole and books it in the Ledger. Limits are asked of each choice of counts.
 pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
     budget.count_trial();
-    let mut found = search_with_company(ledger, demand, budget);
+    let early = if parts::come_first(ledger.model(), demand) {
+        parts::place(ledger, demand, budget).map(Found::Seats)
+    } else {
+        None
+    };
+    let mut found = match early {
+        Some(found) => found,
+        None => search_with_company(ledger, demand, budget),
+    };
     if matches!(found, Found::Spent) && budget.poll().is_none() {
-        found = by_role::place(ledger, demand, budget).map_or(Found::Spent, Found::Seats);
+        found = parts::place(ledger, demand, budget).map_or(Found::Spent, Found::Seats);
     }
     if budget.poll().is_some() && !matches!(found, Found::Seats(_)) {
         return Answer::Stopped;
@@ -76,7 +86,7 @@ enum Found {
 /// The search; where there is a choice of counts, also for a single replica of each kind that would need company of
 /// its own kind if there were more.
 fn search_with_company(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Found {
-    let mut found = search(ledger, demand, budget);
+    let mut found = search(ledger, demand, demand, budget);
     let Some(choice) = demand.choice.as_ref().filter(|_| matches!(found, Found::Nothing)) else {
         return found;
     };
@@ -102,7 +112,8 @@ fn search_with_company(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget
     found
 }
 
-fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Found {
+/// Places a demand, which may be a part of `whole`.
+fn search(ledger: &Ledger<'_>, demand: &Demand, whole: &Demand, budget: &mut Budget<'_>) -> Found {
     let model = ledger.model();
     let have: Vec<usize> = demand.running.iter().map(Vec::len).collect();
     let most: Vec<usize> = match &demand.choice {
@@ -112,7 +123,7 @@ fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Foun
     let tops: Vec<usize> = have.iter().zip(&most).map(|(have, most)| have + most).collect();
     let mut offers = Offers::survey(ledger, demand, &most);
     // Sums first: they refuse most that cannot fit, for next to nothing.
-    if !has_enough(demand, &offers, &have) {
+    if !has_enough(ledger, demand, &offers) {
         return Found::Nothing;
     }
     let Some(space) = Space::new(tops, MOST_VECTORS) else { return Found::Spent };
@@ -120,7 +131,7 @@ fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Foun
     let likenesses: Vec<usize> =
         model.gang(demand.gang).roles.iter().flat_map(|role| &role.company).map(|term| term.near).collect();
     let (tree, _) = Tree::over(model, &offers.nodes, &likenesses, &levels_asked(model, demand));
-    let rules = Rules::of(ledger, demand, &tree, &offers.nodes, &places);
+    let rules = Rules::of(ledger, demand, whole, &tree, &offers.nodes, &places);
     offers.restrict(&rules);
     let zones = Zones::of(ledger, demand, &places);
     let question = Question { ledger, demand, space: &space, offers: &offers, zones: &zones };
@@ -133,19 +144,34 @@ fn search(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Foun
         .filter_map(|unit| Some((unit.roles.clone(), ground.tree.of_level(unit.required?)?)));
     let setting = Setting { rules: rules.tests.clone(), single: required.collect() };
     let Some(sums) = ground.sums(&setting.rules, &setting.single, budget) else { return Found::Spent };
-    let Some(vector) = choose(ledger, demand, &ground, &sums, &have) else {
-        return Found::Nothing;
-    };
-    let (setting, sums) = wishes::grant(&ground, &rules, setting, sums, &vector, budget);
-    let mut seats = Seats { ground: &ground, sums: &sums, fill: budget.fill(), found: Vec::new() };
-    if !seat(&mut seats, &rules, &setting, &vector, budget) {
-        return Found::Spent;
+    let mut spent = false;
+    let mut before = None;
+    while let Some(candidate) = choice::next(ledger, demand, whole, &ground, &sums, before.as_ref()) {
+        let vector = &candidate.vector;
+        let (granted, better) = wishes::grant(&ground, &rules, setting.clone(), sums.clone(), vector, budget);
+        let mut seats = Seats { ground: &ground, sums: &better, fill: budget.fill(), found: Vec::new() };
+        if !seat(&mut seats, &rules, &granted, vector, budget) {
+            return Found::Spent;
+        }
+        if rules.hold_across(model, &ways::held(&seats, &seats.found)) {
+            return Found::Seats(spots(&ground, seats.found));
+        }
+        // With the wishes first, if there are any that hold in the tree.
+        let plain = Seats { ground: &ground, sums: &sums, fill: budget.fill(), found: Vec::new() };
+        let with_wishes = (granted != setting).then_some(&seats);
+        for seats in with_wishes.into_iter().chain([&plain]) {
+            let part = if std::ptr::eq(seats, &raw const plain) { 0 } else { budget.reserve_half() };
+            let outcome = ways::search(seats, &rules, model, vector, budget);
+            budget.release(part);
+            match outcome {
+                ways::Outcome::Found(found) => return Found::Seats(spots(&ground, found)),
+                ways::Outcome::None => {}
+                ways::Outcome::Spent => spent |= part == 0,
+            }
+        }
+        before = Some(candidate);
     }
-    let held = held(&ground, &seats.found);
-    if !rules.hold_across(model, &held) {
-        return Found::Spent;
-    }
-    Found::Seats(spots(&ground, seats.found))
+    if spent { Found::Spent } else { Found::Nothing }
 }
 
 /// The nodes of a vector: in the tightest domain of the level in which the whole gang must lie, if there is one.
@@ -180,63 +206,19 @@ fn seat(
     seats.over(&ground.tree.roots, 0, vector, budget)
 }
 
-/// Whether each role finds enough places, counted by itself.
-fn has_enough(demand: &Demand, offers: &Offers, have: &[usize]) -> bool {
-    (0..have.len()).all(|role| {
-        let least = demand.choice.as_ref().map_or(demand.counts[role], |choice| choice.least[role]);
-        offers.caps.iter().map(|caps| caps[role]).fold(0, usize::saturating_add) >= number(least)
-    })
-}
-
-/// The vector that is placed, of those that fit, are legal and pass no limit: the fewest replicas, then more of the
-/// roles of higher priority, then of those that come first by name.
-fn choose(
-    ledger: &Ledger<'_>,
-    demand: &Demand,
-    ground: &Ground<'_>,
-    sums: &Sums,
-    have: &[usize],
-) -> Option<Vec<usize>> {
-    let facts = ledger.model().gang(demand.gang);
-    let space = ground.space;
-    let Some(choice) = &demand.choice else {
-        let wanted = &space.tops;
-        let totals: Vec<i64> = wanted.iter().map(|total| i64::try_from(*total).unwrap_or(i64::MAX)).collect();
-        // A part of a gang need not be legal by itself.
-        let is_part = !facts.is_elastic()
-            && facts.roles.iter().zip(&totals).any(|(role, total)| total + role.leaving < role.replicas);
-        let fits = sums.total.has(space.number(wanted)) && (is_part || has_groups(facts, &totals));
-        return fits.then(|| wanted.clone());
-    };
-    let mut order: Vec<usize> = (0..have.len()).collect();
-    order.sort_by_key(|role| (std::cmp::Reverse(facts.roles[*role].priority), *role));
-    let mut best: Option<(usize, Vec<std::cmp::Reverse<usize>>, Vec<usize>)> = None;
-    for number in sums.total.numbers() {
-        let vector = space.vector(number);
-        let new: Vec<i64> = vector
-            .iter()
-            .zip(have)
-            .map(|(total, have)| {
-                i64::try_from(*total).unwrap_or(i64::MAX) - i64::try_from(*have).unwrap_or(i64::MAX)
-            })
-            .collect();
-        let totals: Vec<i64> = vector.iter().map(|total| i64::try_from(*total).unwrap_or(i64::MAX)).collect();
-        if new.iter().zip(&choice.least).any(|(new, least)| new < least)
-            || new.iter().all(|new| *new == 0)
-            || !is_legal(facts, &totals)
-        {
-            continue;
-        }
-        let key = order.iter().map(|role| std::cmp::Reverse(vector[*role])).collect();
-        let candidate = (vector.iter().sum(), key, vector);
-        if best.as_ref().is_none_or(|best| candidate < *best) {
-            let demand = Demand { counts: new, choice: None, ..demand.clone() };
-            if quota::admits(ledger, &demand) {
-                best = Some(candidate);
-            }
-        }
-    }
-    best.map(|(_, _, vector)| vector)
+/// Whether each role finds enough places, counted by itself, and all of them enough of each resource.
+fn has_enough(ledger: &Ledger<'_>, demand: &Demand, offers: &Offers) -> bool {
+    let least = demand.choice.as_ref().map_or(&demand.counts, |choice| &choice.least);
+    let has_places = least.iter().enumerate().all(|(role, least)| {
+        offers.caps.iter().map(|caps| caps[role]).fold(0, usize::saturating_add) >= number(*least)
+    });
+    let least = Demand { counts: least.clone(), ..demand.clone() };
+    let model = ledger.model();
+    has_places
+        && least.resources(model).all(|resource| {
+            let free = |node: &NodeId| i128::from(ledger.free(*node)[resource.index()]).max(0);
+            offers.nodes.iter().map(free).sum::<i128>() >= least.needs(model, resource)
+        })
 }
 
 /// The levels that the rules of a gang are about.
@@ -249,16 +231,6 @@ fn levels_asked(model: &Model, demand: &Demand) -> Vec<Level> {
         levels.extend(closeness.slices.iter().chain(&closeness.spread).map(|layer| layer.level));
     }
     levels
-}
-
-/// What each node holds in the end, what runs there included.
-fn held<'a>(ground: &'a Ground<'_>, found: &'a [(usize, Vec<usize>)]) -> Vec<Held<'a>> {
-    let touched: BTreeMap<usize, &Vec<usize>> = found.iter().map(|(leaf, vector)| (*leaf, vector)).collect();
-    let leaf = |(index, branch): (usize, &tree::Branch)| {
-        let running = &ground.running[index];
-        Some(Held { node: branch.node?, vector: touched.get(&index).copied().unwrap_or(running), running })
-    };
-    ground.tree.branches.iter().enumerate().filter_map(leaf).collect()
 }
 
 /// What the leaves hold beyond what runs there, sorted by node, then role.

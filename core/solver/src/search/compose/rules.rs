@@ -142,32 +142,41 @@ pub(super) fn units(model: &Model, demand: &Demand) -> Vec<Unit> {
 impl Rules {
     /// Whether what the nodes hold in the end keeps the terms that are no tests on domains.
     pub(super) fn hold_across(&self, model: &Model, held: &[Held<'_>]) -> bool {
-        self.crossing.iter().all(|(near, test)| {
-            let mut sums: BTreeMap<u32, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-            for one in held {
-                if let Some(class) = model.likenesses[*near][one.node.index()] {
-                    let nothing = || vec![0; one.vector.len()];
-                    let (sum, running) = sums.entry(class).or_insert_with(|| (nothing(), nothing()));
-                    sum.iter_mut().zip(one.vector).for_each(|(sum, more)| *sum += more);
-                    running.iter_mut().zip(one.running).for_each(|(sum, more)| *sum += more);
-                }
+        self.crossing.iter().all(|term| self.holds(term, model, held))
+    }
+
+    /// The same where more may still come: what more replicas could mend is not judged.
+    pub(super) fn may_hold_across(&self, model: &Model, held: &[Held<'_>]) -> bool {
+        let lasting = self.crossing.iter().filter(|(_, test)| matches!(test, Test::Alone(..)));
+        lasting.into_iter().all(|term| self.holds(term, model, held))
+    }
+
+    fn holds(&self, (near, test): &(usize, Test), model: &Model, held: &[Held<'_>]) -> bool {
+        let mut sums: BTreeMap<u32, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for one in held {
+            if let Some(class) = model.likenesses[*near][one.node.index()] {
+                let nothing = || vec![0; one.vector.len()];
+                let (sum, running) = sums.entry(class).or_insert_with(|| (nothing(), nothing()));
+                sum.iter_mut().zip(one.vector).for_each(|(sum, more)| *sum += more);
+                running.iter_mut().zip(one.running).for_each(|(sum, more)| *sum += more);
             }
-            let has_strangers = |class: u32| match test {
-                Test::Together(_, _, presence) => {
-                    let at = &self.presences[*presence].at;
-                    model.likenesses[*near].iter().zip(at).any(|(one, at)| *one == Some(class) && *at)
-                }
-                _ => false,
-            };
-            sums.iter().all(|(class, (sum, running))| {
-                has_strangers(*class) || test.passes(sum) || test.spares(sum, running)
-            })
+        }
+        let has_strangers = |class: u32| match test {
+            Test::Together(_, _, presence) => {
+                let at = &self.presences[*presence].at;
+                model.likenesses[*near].iter().zip(at).any(|(one, at)| *one == Some(class) && *at)
+            }
+            _ => false,
+        };
+        sums.iter().all(|(class, (sum, running))| {
+            has_strangers(*class) || test.passes(sum) || test.spares(sum, running)
         })
     }
 
     pub(super) fn of(
         ledger: &Ledger<'_>,
         demand: &Demand,
+        whole: &Demand,
         tree: &Tree,
         nodes: &[NodeId],
         places: &[(GangId, RoleId, NodeId)],
@@ -195,7 +204,7 @@ impl Rules {
             }
         }
         rules.close_split_units(model, demand);
-        rules.companies(ledger, demand, tree, nodes, places);
+        rules.companies(ledger, whole, tree, nodes, places);
         rules.shun(model, demand, places);
         rules
     }
@@ -220,7 +229,7 @@ impl Rules {
         }
     }
 
-    /// The terms on company of the gang's own roles.
+    /// The terms on company of the gang's own roles, of which `demand` places all.
     fn companies(
         &mut self,
         ledger: &Ledger<'_>,

@@ -76,7 +76,7 @@ impl Seats<'_> {
 
     /// Domains by what they can take, the largest part first; among those that take as much the one with the least
     /// room beyond that, or the most.
-    fn largest_first(&self, domains: &[usize], budget: &mut Budget<'_>) -> Option<Vec<usize>> {
+    pub(super) fn largest_first(&self, domains: &[usize], budget: &mut Budget<'_>) -> Option<Vec<usize>> {
         let ground = self.ground;
         let mut known: BTreeMap<&Counts, usize> = BTreeMap::new();
         let mut keyed = Vec::with_capacity(domains.len());
@@ -188,7 +188,12 @@ impl Seats<'_> {
     }
 
     /// The sums of each tail of `domains`, the empty one last.
-    fn suffixes(&self, domains: &[usize], rung: usize, budget: &mut Budget<'_>) -> Option<Vec<Rc<Counts>>> {
+    pub(super) fn suffixes(
+        &self,
+        domains: &[usize],
+        rung: usize,
+        budget: &mut Budget<'_>,
+    ) -> Option<Vec<Rc<Counts>>> {
         let space = self.ground.space;
         let without: Vec<&Counts> = self.sums.exclusive[rung].iter().collect();
         let mut suffixes = vec![Rc::new(space.single(&vec![0; space.tops.len()]))];

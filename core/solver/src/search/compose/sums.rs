@@ -33,7 +33,7 @@ pub(super) struct Ground<'a> {
 }
 
 /// By branch, the vectors that it may hold, all rules of its levels kept.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Sums {
     pub(super) of: Vec<Rc<Counts>>,
     /// The vectors that everything together may hold.

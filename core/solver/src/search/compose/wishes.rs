@@ -7,7 +7,7 @@ use crate::model::Level;
 use crate::search::Budget;
 
 /// What holds in one try: rules, and units (roles, rung) that lie in one domain of a level.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setting {
     pub(super) rules: Vec<Rule>,
     pub(super) single: Vec<(Vec<usize>, usize)>,

@@ -1,0 +1,113 @@
+//! Beyond the budget: one part of the gang after the other, each exactly, given those before it.
+
+use super::rules::units;
+use super::{Found, search};
+use crate::constraint::Demand;
+use crate::constraint::gang::has_groups;
+use crate::model::{Model, NodeId, RoleId};
+use crate::objective::locality::Spot;
+use crate::search::Budget;
+use crate::state::Ledger;
+
+/// More combinations of counts than this are many.
+const MANY_COUNTS: i64 = 100_000;
+
+/// A placement of fixed counts that keeps all rules, found part by part: first by what has no rule in common, then role
+/// by role, the largest first or the smallest first; none if nothing of that leads to one, which proves nothing. The
+/// Ledger is left as it was.
+pub(super) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Vec<Spot>> {
+    let model = ledger.model();
+    let facts = model.gang(demand.gang);
+    let totals: Vec<i64> = demand.have().iter().zip(&demand.counts).map(|(have, new)| have + new).collect();
+    if demand.choice.is_some() || facts.is_elastic() && !has_groups(facts, &totals) {
+        return None;
+    }
+    let parts = unrelated(model, demand);
+    let roles: Vec<Vec<RoleId>> = demand.roles().map(|role| vec![role]).collect();
+    let mut tries: Vec<Vec<Vec<RoleId>>> = Vec::new();
+    for mut order in [parts, roles] {
+        let size = |part: &Vec<RoleId>| part.iter().map(|role| demand.count(*role)).sum::<i64>();
+        order.sort_by_key(|part| (std::cmp::Reverse(size(part)), part.clone()));
+        let reversed: Vec<Vec<RoleId>> = order.iter().rev().cloned().collect();
+        for order in [order, reversed] {
+            if order.len() > 1 && !tries.contains(&order) {
+                tries.push(order);
+            }
+        }
+    }
+    tries.into_iter().find_map(|order| {
+        let checkpoint = ledger.checkpoint();
+        let found = in_order(ledger, demand, &order, budget);
+        ledger.rollback(&checkpoint);
+        found
+    })
+}
+
+/// Whether a gang has so many counts that its parts are tried before the whole: that would take much longer, and parts
+/// with nothing in common nearly always fit one after the other if they fit at all.
+pub(super) fn come_first(model: &Model, demand: &Demand) -> bool {
+    let counts = demand.running.iter().zip(&demand.counts).map(|(running, new)| {
+        i64::try_from(running.len()).unwrap_or(i64::MAX).saturating_add(*new).saturating_add(1)
+    });
+    demand.choice.is_none()
+        && counts.fold(1, i64::saturating_mul) > MANY_COUNTS
+        && unrelated(model, demand).len() > 1
+}
+
+fn in_order(
+    ledger: &mut Ledger<'_>,
+    demand: &Demand,
+    order: &[Vec<RoleId>],
+    budget: &mut Budget<'_>,
+) -> Option<Vec<Spot>> {
+    let model = ledger.model();
+    let mut held: Vec<Vec<NodeId>> = demand.running.clone();
+    let mut all = Vec::new();
+    for part in order {
+        let mut stage =
+            Demand { counts: vec![0; held.len()], running: vec![Vec::new(); held.len()], ..demand.clone() };
+        for role in part {
+            stage.counts[role.index()] = demand.count(*role);
+        }
+        for (role, held) in held.iter().enumerate() {
+            // What has no rule in common with a part is only room that is taken.
+            if part
+                .iter()
+                .any(|one| one.index() == role || is_related(model, demand, *one, RoleId::new(role)))
+            {
+                stage.running[role].clone_from(held);
+            }
+        }
+        budget.refill();
+        let Found::Seats(spots) = search(ledger, &stage, demand, budget) else { return None };
+        for spot in &spots {
+            ledger.take(demand.gang, spot.role, spot.node, spot.count);
+            held[spot.role.index()].extend((0..spot.count).map(|_| spot.node));
+        }
+        all.extend(spots);
+    }
+    all.sort();
+    Some(all)
+}
+
+/// The roles with replicas to place, those with rules in common together.
+fn unrelated(model: &Model, demand: &Demand) -> Vec<Vec<RoleId>> {
+    let mut parts: Vec<Vec<RoleId>> = Vec::new();
+    for role in demand.roles() {
+        let is_of = |part: &Vec<RoleId>| part.iter().any(|other| is_related(model, demand, role, *other));
+        let (mine, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_of);
+        parts = others;
+        parts.push(mine.into_iter().flatten().chain([role]).collect());
+    }
+    parts
+}
+
+/// Whether some rule or wish is about both roles.
+fn is_related(model: &Model, demand: &Demand, one: RoleId, other: RoleId) -> bool {
+    let facts = model.gang(demand.gang);
+    let meets = |a: RoleId, b: RoleId| {
+        facts.roles[a.index()].company.iter().any(|term| model.crowds[term.whom].has(demand.gang, b))
+    };
+    let has_both = |roles: &[usize]| roles.contains(&one.index()) && roles.contains(&other.index());
+    meets(one, other) || meets(other, one) || units(model, demand).iter().any(|unit| has_both(&unit.roles))
+}
