@@ -63,8 +63,11 @@ pub(super) fn judge(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) 
         }
     }
     for (index, first) in firsts.iter().enumerate() {
-        let contradicts =
-            |other: &&First<'_>| comes_after(&present, first, other) && comes_after(&present, other, first);
+        let contradicts = |other: &&First<'_>| {
+            !std::ptr::eq(first.one, other.one)
+                && comes_after(&present, first, other)
+                && comes_after(&present, other, first)
+        };
         if firsts[..index].iter().any(|other| contradicts(&other)) {
             let (path, message) = (first.path.clone(), first.message.clone());
             found.list.push(Violation { rule: Rule::CompanyMissing.code(), path, message });
