@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         RoleColumns,
         RunningColumns,
     )
+    from gangplan.decisions import Decisions
+    from gangplan.delta_columns import DeltaColumns, EndedColumns, NodeDeltas
+    from gangplan.deltas import Deltas, Gone
     from gangplan.documents import dump
     from gangplan.errors import (
         CheckFailed,
@@ -62,7 +65,7 @@ if TYPE_CHECKING:
         Rejection,
         Stats,
     )
-    from gangplan.session import Decisions, Session
+    from gangplan.session import CommitConflict, Session
     from gangplan.snapshot import (
         Container,
         Expression,
@@ -96,6 +99,9 @@ _HOMES = {
         "RoleColumns",
         "RunningColumns",
     ),
+    "decisions": ("Decisions",),
+    "delta_columns": ("DeltaColumns", "EndedColumns", "NodeDeltas"),
+    "deltas": ("Deltas", "Gone"),
     "documents": ("dump",),
     "errors": (
         "CheckFailed",
@@ -130,7 +136,7 @@ _HOMES = {
         "Rejection",
         "Stats",
     ),
-    "session": ("Decisions", "Session"),
+    "session": ("CommitConflict", "Session"),
     "snapshot": (
         "Container",
         "Expression",

@@ -24,7 +24,7 @@ __all__ = [
     "version",
 ]
 
-_Kind: TypeAlias = Literal["snapshot", "options", "plan"]
+_Kind: TypeAlias = Literal["snapshot", "options", "plan", "deltas"]
 
 def solve(snapshot: bytes, options: bytes) -> bytes:
     """Decide which waiting gangs start now, and where; the same input gives the same bytes.
@@ -92,7 +92,7 @@ def version() -> str:
 
 @final
 class Session:
-    """A cluster held in memory; it never changes, and any thread may use it."""
+    """A cluster held in memory; any thread may use it, one at a time."""
 
     def __new__(cls, columns: object, texts: bytes) -> Session:
         """Take a cluster in.
@@ -103,6 +103,10 @@ class Session:
                 for each of the needs, if there are any.
         """
 
+    @staticmethod
+    def of_snapshot(snapshot: bytes) -> Session:
+        """Take a cluster in that is told in names: a ``Snapshot`` document."""
+
     def solve(self, options: bytes) -> Decisions:
         """Decide which waiting gangs start now, and where.
 
@@ -110,9 +114,63 @@ class Session:
             options: A ``SolveOptions`` document.
         """
 
+    def plan(self, options: bytes) -> bytes:
+        """Decide the same, with reasons.
+
+        Args:
+            options: A ``SolveOptions`` document.
+
+        Returns:
+            A ``Plan`` document.
+        """
+
+    def explain(self, gang: int, alone: bool, options: bytes) -> bytes | None:
+        """Tell why a gang does not start.
+
+        Args:
+            gang: Row of the gang.
+            alone: As if no other waited.
+            options: A ``SolveOptions`` document.
+
+        Returns:
+            A ``Rejection``, in JSON; None if the gang starts, does not wait or is not there.
+        """
+
+    def apply(self, version: int | None, deltas: bytes) -> bool:
+        """Take a ``Deltas`` document in; whether anything changed. Without a version: the next."""
+
+    def apply_columns(self, version: int | None, columns: object) -> bool:
+        """Take in what has the attributes of ``gangplan.DeltaColumns``; whether anything changed."""
+
+    def commit(
+        self, decisions: Decisions, gangs: list[int] | None
+    ) -> list[tuple[int, Literal["structure", "gang", "queue", "node", "rule"], int | None]]:
+        """Book what was decided of some rows of gangs, or of all.
+
+        Returns:
+            For each gang that was not booked: its row, why, and with ``node`` the row of the node.
+        """
+
+    def snapshot(self) -> bytes:
+        """Give the cluster as it is now: a ``Snapshot`` document."""
+
+    def names(self) -> list[list[str]]:
+        """Give the names by row of nodes, gangs and roles, and the names of resources."""
+
+    def gang_row(self, name: str) -> int | None:
+        """Give the row of a gang that waits or runs."""
+
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+
 @final
 class Decisions:
-    """What a solve decided. Arrays are bytes: ``uint32`` in the order of the machine, ``proven`` one byte each."""
+    """What a solve decided.
+
+    Arrays are bytes in the order of the machine: ``uint32``, but ``proven`` one byte each and ``kept_starts_s`` ``int64``.
+    """
 
     @property
     def gangs(self) -> bytes: ...
@@ -126,6 +184,14 @@ class Decisions:
     def refused(self) -> bytes: ...
     @property
     def proven(self) -> bytes: ...
+    @property
+    def kept_gangs(self) -> bytes: ...
+    @property
+    def kept_nodes(self) -> bytes: ...
+    @property
+    def kept_starts_s(self) -> bytes: ...
+    @property
+    def epoch(self) -> int: ...
     @property
     def stopped(self) -> bool: ...
     @property

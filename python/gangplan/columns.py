@@ -1,5 +1,7 @@
 """A cluster as columns of numbers, for callers that hold arrays already; :class:`gangplan.Session` takes it in.
 
+Columns hold less than a :class:`gangplan.Snapshot`: ``docs/concepts.md`` has the list.
+
 A column of numbers is a contiguous buffer of integers – a numpy array, an ``array.array``, a ``memoryview`` – or a
 plain sequence of ``int``. ``int64`` amounts and ``uint32`` positions are taken as they are; other integers are
 converted and must fit. Truths are a buffer of booleans or a sequence of ``bool``.
@@ -94,6 +96,10 @@ class GangColumns:
         required: The level of which one domain must hold the gang: position in ``Columns.topology``, its length for
             ``node``, or none; empty: none.
         preferred: The level of which one domain should hold it; as ``required``.
+        min_members: The gang has no replicas or at least so many; none: what its roles say; empty: all none.
+        preemptible: Whether it may be evicted for others; empty: all may.
+        runtimes_s: How long it runs, in seconds, or none where that is not known; empty: all none.
+        bypassed: How many gangs that came after it have started while it waited; empty: all 0.
     """
 
     names: Sequence[str] = ()
@@ -102,6 +108,10 @@ class GangColumns:
     created: Numbers = ()
     required: Positions = ()
     preferred: Positions = ()
+    min_members: Positions = ()
+    preemptible: Truths = ()
+    runtimes_s: Positions = ()
+    bypassed: Numbers = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +124,9 @@ class RoleColumns:
         replicas: How many, running ones included; at least 1.
         requests: By resource, then role: what one replica takes. Each takes one of ``pods``, whatever is said here.
         needs: Position in ``Columns.needs``, or none; empty: none.
+        mins: The gang has no replicas or at least so many of the role; none: all, or 0 where the gang has a minimum of
+            its own; empty: all none.
+        priorities: Inside the gang, higher grows first; empty: all 0.
     """
 
     gangs: Positions = ()
@@ -121,6 +134,8 @@ class RoleColumns:
     replicas: Numbers = ()
     requests: Amounts = ()
     needs: Positions = ()
+    mins: Positions = ()
+    priorities: Numbers = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +186,7 @@ class Columns:
         roles: Their roles.
         running: Replicas of gangs that hold a place.
         pods: Pods of no gang that hold a place.
+        now: The moment, in seconds since 1970; 0: not known, then no gang has an age.
     """
 
     resources: Sequence[str]
@@ -182,3 +198,4 @@ class Columns:
     roles: RoleColumns = RoleColumns()
     running: RunningColumns = RunningColumns()
     pods: PodColumns = PodColumns()
+    now: int = 0

@@ -14,19 +14,25 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import yaml
 
+from gangplan.deltas import Deltas
 from gangplan.errors import InvalidInput, Problem
 from gangplan.options import SolveOptions
 from gangplan.plan import Plan
 from gangplan.snapshot import Snapshot
 
-Document = Snapshot | SolveOptions | Plan
-Kind = Literal["snapshot", "options", "plan"]
+Document = Snapshot | SolveOptions | Plan | Deltas
+Kind = Literal["snapshot", "options", "plan", "deltas"]
 T = TypeVar("T")
 
 _MOST_VALUES = 10_000_000
 """A YAML text of a few lines may stand for more values than fit any memory, by aliases of aliases."""
 
-KINDS: dict[Kind, type[Document]] = {"snapshot": Snapshot, "options": SolveOptions, "plan": Plan}
+KINDS: dict[Kind, type[Document]] = {
+    "snapshot": Snapshot,
+    "options": SolveOptions,
+    "plan": Plan,
+    "deltas": Deltas,
+}
 """The documents that cross the border to the solver, by their short name."""
 
 

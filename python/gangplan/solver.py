@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import overload
 
 from gangplan import _core
+from gangplan.deltas import Deltas
 from gangplan.documents import KINDS, Document, Kind, decode, encode, yaml_to_json
 from gangplan.errors import CheckFailed, InvalidInput, Problem, Violation
 from gangplan.options import SolveOptions
@@ -19,6 +20,8 @@ def load(source: str | os.PathLike[str] | bytes, kind: type[Snapshot] = ...) -> 
 def load(source: str | os.PathLike[str] | bytes, kind: type[Plan]) -> Plan: ...
 @overload
 def load(source: str | os.PathLike[str] | bytes, kind: type[SolveOptions]) -> SolveOptions: ...
+@overload
+def load(source: str | os.PathLike[str] | bytes, kind: type[Deltas]) -> Deltas: ...
 def load(source: str | os.PathLike[str] | bytes, kind: type[Document] = Snapshot) -> Document:
     """Read a document that a person may have written.
 

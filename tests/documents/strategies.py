@@ -228,4 +228,21 @@ plans = st.builds(
         stopped_by=st.none() | st.just("deadline"),
     ),
 )
-DOCUMENTS = {"snapshot": snapshots, "options": options, "plan": plans}
+deltas = st.builds(
+    gp.Deltas,
+    now=st.none() | st.integers(0, 10**10),
+    nodes=tuples(nodes),
+    queues=tuples(queues),
+    gangs=tuples(gangs),
+    running=tuples(running),
+    quotas=tuples(quotas),
+    gone=st.builds(
+        gp.Gone,
+        nodes=tuples(names),
+        queues=tuples(names),
+        gangs=tuples(names),
+        running=tuples(names),
+        quotas=tuples(names),
+    ),
+)
+DOCUMENTS = {"snapshot": snapshots, "options": options, "plan": plans, "deltas": deltas}

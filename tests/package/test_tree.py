@@ -54,14 +54,14 @@ def imported(tree: ast.Module) -> set[str]:
     return names
 
 
-def test_only_solver_and_session_know_the_rust_core():
+def test_only_solver_session_and_decisions_know_the_rust_core():
     users, seen = set(), 0
     for path in files("python"):
         if path.suffix == ".py":
             seen += 1
             if "gangplan._core" in imported(ast.parse(path.read_text())):
                 users.add(path.name)
-    assert users == {"session.py", "solver.py"}
+    assert users == {"decisions.py", "session.py", "solver.py"}
     assert seen > 80
 
 

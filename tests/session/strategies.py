@@ -48,7 +48,10 @@ def snapshots(draw):
                    queue=draw(st.sampled_from([None, "a"])))
         for number in range(draw(st.integers(0, 3)))
     )  # fmt: skip
-    return gp.Snapshot(topology=LEVELS, nodes=nodes, queues=queues, gangs=gangs, running=running + pods)
+    now = draw(st.sampled_from([0, 1000]))
+    return gp.Snapshot(
+        topology=LEVELS, now=now, nodes=nodes, queues=queues, gangs=gangs, running=running + pods
+    )
 
 
 @st.composite
@@ -70,7 +73,11 @@ def gang(draw, name):
         priority=draw(st.integers(-1, 1)),
         created=draw(st.integers(0, 2)),
         topology=gp.Closeness(required=required, preferred=preferred) if required or preferred else None,
-        roles=tuple(draw(role(role_name)) for role_name in draw(st.sampled_from(NAMES))),
+        roles=(roles := tuple(draw(role(role_name)) for role_name in draw(st.sampled_from(NAMES)))),
+        min_member=draw(st.sampled_from([None, None, None, 1, sum(one.replicas for one in roles)])),
+        preemptible=draw(st.booleans()),
+        runtime_s=draw(st.sampled_from([None, 30, 90])),
+        bypassed=draw(st.integers(0, 2)),
     )
 
 
@@ -85,6 +92,8 @@ def role(draw, name):
         requests={"cpu": f"{draw(st.integers(0, 3))}500m", "nvidia.com/gpu": str(draw(st.integers(0, 2)))},
         node_selector=draw(st.sampled_from([{}, {}, {"kind": "new"}])),
         tolerations=draw(st.sampled_from([(), (gp.Toleration(key="spot", operator="Exists"),)])),
+        min=draw(st.sampled_from([None, None, None, 0, 1])),
+        priority=draw(st.integers(0, 1)),
     )
 
 
@@ -116,6 +125,7 @@ def columns(snapshot, order=list):
     return gp.Columns(
         resources=RESOURCES,
         topology=snapshot.topology,
+        now=snapshot.now,
         nodes=gp.NodeColumns(
             names=[one.name for one in nodes],
             allocatable=[
@@ -139,6 +149,10 @@ def columns(snapshot, order=list):
             created=array("q", [one.created for one in gangs]),
             required=level("required"),
             preferred=level("preferred"),
+            min_members=[one.min_member for one in gangs],
+            preemptible=[one.preemptible for one in gangs],
+            runtimes_s=[one.runtime_s for one in gangs],
+            bypassed=array("q", [one.bypassed for one in gangs]),
         ),
         roles=gp.RoleColumns(
             gangs=array("I", [gang_row[of] for of, _ in roles]),
@@ -149,6 +163,8 @@ def columns(snapshot, order=list):
                 for resource in RESOURCES
             ],
             needs=array("I", range(len(roles))),
+            mins=[role.min for _, role in roles],
+            priorities=array("q", [role.priority for _, role in roles]),
         ),
         running=gp.RunningColumns(
             roles=array("I", [role_row[one.gang, one.role] for one in held]),

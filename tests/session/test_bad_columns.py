@@ -114,6 +114,13 @@ def test_a_column_that_holds_no_numbers_is_named(column, value, where, code):
         ("gangs__queues", np.array([-1]), "$.gangs.queues[0]", "OUT_OF_RANGE"),
         ("gangs__queues", [1], "$.gangs.queues[0]", "OUT_OF_RANGE"),
         ("gangs__required", [2], "$.gangs.required[0]", "OUT_OF_RANGE"),
+        ("gangs__min_members", [4], "$.gangs.min_members[0]", "OUT_OF_RANGE"),
+        ("gangs__runtimes_s", [-1], "$.gangs.runtimes_s[0]", "OUT_OF_RANGE"),
+        ("gangs__bypassed", [-1], "$.gangs.bypassed[0]", "OUT_OF_RANGE"),
+        ("gangs__preemptible", [1], "$.gangs.preemptible[0]", "WRONG_TYPE"),
+        ("roles__mins", [2, 2], "$.roles.mins[0]", "OUT_OF_RANGE"),
+        ("roles__priorities", [HUGE, 0], "$.roles.priorities[0]", "OUT_OF_RANGE"),
+        ("now", "today", "$.now", "WRONG_TYPE"),
         ("roles__replicas", [0, 1], "$.roles.replicas[0]", "OUT_OF_RANGE"),
         ("roles__gangs", [0, None], "$.roles.gangs[1]", "OUT_OF_RANGE"),
         ("running__nodes", [2], "$.running.nodes[0]", "OUT_OF_RANGE"),
@@ -126,6 +133,7 @@ def test_a_column_that_holds_no_numbers_is_named(column, value, where, code):
         ("needs", [gp.NodeNeeds(node_selector={"a": 1})], "$.needs[0].node_selector.a", "WRONG_TYPE"),
         ("resources", ["cpu", "cpu"], "$.resources[1]", "DUPLICATE_NAME"),
         ("topology", ["zone"], "$.topology[0]", "UNKNOWN_NAME"),
+        ("topology", ["node"], "$.topology[0]", "CONTRADICTION"),
     ],
 )  # fmt: skip
 def test_a_wrong_column_is_named_and_nothing_else(column, value, path, code):
@@ -150,8 +158,19 @@ def test_all_problems_come_at_once_in_the_order_of_their_paths():
 
 
 def test_what_is_no_columns_is_told_so():
-    with pytest.raises(gp.InvalidInput, match="must be Columns, not Snapshot"):
-        gp.Session(gp.Snapshot())
+    with pytest.raises(gp.InvalidInput, match="must be Columns or Snapshot, not Plan"):
+        gp.Session(gp.Plan())
+
+
+def test_a_wrong_snapshot_is_named_with_all_its_problems():
+    wrong = gp.Snapshot(nodes=(gp.Node(name="", ready=1),), gangs=(gp.Gang(name="g", roles=()),))
+    with pytest.raises(gp.InvalidInput) as caught:
+        gp.Session(wrong)
+    assert [problem.path for problem in caught.value.problems] == [
+        "$.gangs[0].roles", "$.nodes[0].name", "$.nodes[0].ready",
+    ]  # fmt: skip
+    with pytest.raises(gp.InvalidInput, match="cannot be written as JSON"):
+        gp.Session(gp.Snapshot(nodes=(object(),)))
 
 
 def test_wrong_options_are_named():

@@ -284,8 +284,8 @@ fn fitted<T: Number + TryFrom<W>, W: Copy + std::fmt::Display>(
     items.enumerate().map(fit).collect()
 }
 
-/// An item of a plain sequence.
-fn integer<T: Number>(
+/// An integer, such as an item of a plain sequence.
+pub(crate) fn integer<T: Number>(
     item: &Bound<'_, PyAny>,
     path: impl Fn() -> String,
     findings: &mut Findings,

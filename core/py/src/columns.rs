@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::buffers::{self, Findings, Number, each};
 
 /// A dataclass of columns that is read, and what was found wrong.
-struct Table<'py, 'f> {
+pub(crate) struct Table<'py, 'f> {
     value: Option<Bound<'py, PyAny>>,
     path: String,
     findings: &'f mut Findings,
@@ -23,9 +23,10 @@ struct Table<'py, 'f> {
 /// Reads all columns. Texts that have a form of their own – queues, needs, taints – come as a document.
 pub(crate) fn read(value: &Bound<'_, PyAny>, findings: &mut Findings) -> PyResult<Columns> {
     let mut columns = Columns::default();
-    let mut whole = Table { value: Some(value.clone()), path: "$".to_owned(), findings };
+    let mut whole = Table::whole(value, findings);
     columns.resources = whole.texts("resources")?;
     columns.topology = whole.texts("topology")?;
+    columns.now = whole.number("now")?;
     columns.nodes = nodes(whole.table("nodes")?)?;
     columns.gangs = gangs(whole.table("gangs")?)?;
     columns.roles = roles(whole.table("roles")?)?;
@@ -72,7 +73,7 @@ fn labels(nodes: &mut Table) -> PyResult<Vec<LabelColumn>> {
     Ok(columns)
 }
 
-fn gangs(mut table: Table) -> PyResult<GangColumns> {
+pub(crate) fn gangs(mut table: Table) -> PyResult<GangColumns> {
     Ok(GangColumns {
         names: table.texts("names")?,
         queues: table.numbers("queues")?,
@@ -80,20 +81,26 @@ fn gangs(mut table: Table) -> PyResult<GangColumns> {
         created: table.numbers("created")?,
         required: table.numbers("required")?,
         preferred: table.numbers("preferred")?,
+        min_members: table.numbers("min_members")?,
+        preemptible: table.truths("preemptible")?,
+        runtimes_s: table.numbers("runtimes_s")?,
+        bypassed: table.numbers("bypassed")?,
     })
 }
 
-fn roles(mut table: Table) -> PyResult<RoleColumns> {
+pub(crate) fn roles(mut table: Table) -> PyResult<RoleColumns> {
     Ok(RoleColumns {
         gangs: table.numbers("gangs")?,
         names: table.texts("names")?,
         replicas: table.numbers("replicas")?,
         requests: table.amounts("requests")?,
         needs: table.numbers("needs")?,
+        mins: table.numbers("mins")?,
+        priorities: table.numbers("priorities")?,
     })
 }
 
-fn running(mut table: Table) -> PyResult<RunningColumns> {
+pub(crate) fn running(mut table: Table) -> PyResult<RunningColumns> {
     Ok(RunningColumns {
         roles: table.numbers("roles")?,
         indexes: table.numbers("indexes")?,
@@ -102,13 +109,20 @@ fn running(mut table: Table) -> PyResult<RunningColumns> {
     })
 }
 
-fn pods(mut table: Table) -> PyResult<PodColumns> {
+pub(crate) fn pods(mut table: Table) -> PyResult<PodColumns> {
     Ok(PodColumns {
         names: table.texts("names")?,
         nodes: table.numbers("nodes")?,
         requests: table.amounts("requests")?,
         queues: table.numbers("queues")?,
     })
+}
+
+impl<'py, 'f> Table<'py, 'f> {
+    /// The dataclass that holds the tables.
+    pub(crate) fn whole(value: &Bound<'py, PyAny>, findings: &'f mut Findings) -> Self {
+        Self { value: Some(value.clone()), path: "$".to_owned(), findings }
+    }
 }
 
 impl<'py> Table<'py, '_> {
@@ -131,7 +145,7 @@ impl<'py> Table<'py, '_> {
         }
     }
 
-    fn table(&mut self, field: &str) -> PyResult<Table<'py, '_>> {
+    pub(crate) fn table(&mut self, field: &str) -> PyResult<Table<'py, '_>> {
         let (mut value, path) = (self.field(field)?, self.at(field));
         if value.as_ref().is_some_and(Bound::is_none) {
             self.findings.lose(
@@ -144,6 +158,11 @@ impl<'py> Table<'py, '_> {
         Ok(Table { value, path, findings: self.findings })
     }
 
+    fn number(&mut self, field: &str) -> PyResult<i64> {
+        let path = self.at(field);
+        self.field(field)?.map_or(Ok(0), |value| buffers::integer(&value, || path.clone(), self.findings))
+    }
+
     fn text(&mut self, field: &str) -> PyResult<String> {
         let Some(value) = self.field(field)? else { return Ok(String::new()) };
         Ok(value.extract().unwrap_or_else(|_| {
@@ -154,22 +173,22 @@ impl<'py> Table<'py, '_> {
         }))
     }
 
-    fn texts(&mut self, field: &str) -> PyResult<Vec<String>> {
+    pub(crate) fn texts(&mut self, field: &str) -> PyResult<Vec<String>> {
         let path = self.at(field);
         self.field(field)?.map_or(Ok(Vec::new()), |value| buffers::texts(&value, &path, self.findings))
     }
 
-    fn numbers<T: Number + Element>(&mut self, field: &str) -> PyResult<Vec<T>> {
+    pub(crate) fn numbers<T: Number + Element>(&mut self, field: &str) -> PyResult<Vec<T>> {
         let path = self.at(field);
         self.field(field)?.map_or(Ok(Vec::new()), |value| buffers::numbers(&value, &path, self.findings))
     }
 
-    fn amounts(&mut self, field: &str) -> PyResult<Vec<Vec<i64>>> {
+    pub(crate) fn amounts(&mut self, field: &str) -> PyResult<Vec<Vec<i64>>> {
         let path = self.at(field);
         self.field(field)?.map_or(Ok(Vec::new()), |value| buffers::table(&value, &path, self.findings))
     }
 
-    fn truths(&mut self, field: &str) -> PyResult<Vec<bool>> {
+    pub(crate) fn truths(&mut self, field: &str) -> PyResult<Vec<bool>> {
         let path = self.at(field);
         self.field(field)?.map_or(Ok(Vec::new()), |value| buffers::truths(&value, &path, self.findings))
     }
@@ -232,7 +251,7 @@ fn column_path(path: &str) -> String {
     }
 }
 
-fn lies_in(path: &str, outer: &str) -> bool {
+pub(crate) fn lies_in(path: &str, outer: &str) -> bool {
     path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
@@ -241,7 +260,8 @@ fn of_rows(path: &str) -> &'static [&'static str] {
     let column = path.split('[').next().unwrap_or(path);
     match column {
         "$.roles.gangs" => &["$.roles.names", "$.gangs.names"],
-        "$.roles.replicas" | "$.running.roles" | "$.running.indexes" => &["$.running"],
+        "$.roles.replicas" => &["$.running", "$.roles.mins", "$.gangs.min_members"],
+        "$.running.roles" | "$.running.indexes" => &["$.running"],
         "$.nodes.labels" => &["$.nodes.labels", "$.topology"],
         _ => &[],
     }

@@ -1,6 +1,6 @@
 //! Documents and quantities: validate, schema, roundtrip, rules.
 
-use gangplan_solver::document::{self, Plan, Rounding, Rule, Snapshot, SolveOptions};
+use gangplan_solver::document::{self, Deltas, Plan, Rounding, Rule, Snapshot, SolveOptions};
 use gangplan_solver::{Error, Problem};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,8 +29,9 @@ impl Kind {
             "snapshot" => Ok(Self::of::<Snapshot>()),
             "options" => Ok(Self::of::<SolveOptions>()),
             "plan" => Ok(Self::of::<Plan>()),
+            "deltas" => Ok(Self::of::<Deltas>()),
             other => Err(PyValueError::new_err(format!(
-                "there is no kind of document '{other}', only snapshot, options and plan"
+                "there is no kind of document '{other}', only snapshot, options, plan and deltas"
             ))),
         }
     }

@@ -2,9 +2,12 @@
 
 mod buffers;
 mod columns;
+mod decisions;
+mod delta_columns;
 mod documents;
 mod entry;
 mod error;
+mod held;
 mod session;
 mod solve;
 
@@ -18,9 +21,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::decisions::Decisions;
+    #[pymodule_export]
     use super::documents::{format_quantity, parse_quantity, roundtrip, rules, schema, validate, version};
     #[pymodule_export]
-    use super::session::{Decisions, Session};
+    use super::session::Session;
     #[pymodule_export]
     use super::solve::{check, solve, traffic};
 }

@@ -20,7 +20,7 @@ use crate::state::Ledger;
 pub fn solve(snapshot: &Snapshot, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan, Error> {
     document::sound(snapshot)?;
     document::sound(options)?;
-    plan(&Model::build(snapshot), options, stop)
+    plan_alone(&Model::build(snapshot), options, stop)
 }
 
 /// [`solve`] from JSON to JSON.
@@ -29,7 +29,7 @@ pub fn solve(snapshot: &Snapshot, options: &SolveOptions, stop: &AtomicBool) -> 
 /// As [`solve`]; also if a document does not decode.
 pub fn solve_bytes(snapshot: &[u8], options: &[u8], stop: &AtomicBool) -> Result<Vec<u8>, Error> {
     let model = Model::build(&document::decode(snapshot)?);
-    let plan = plan(&model, &document::decode(options)?, stop)?;
+    let plan = plan_alone(&model, &document::decode(options)?, stop)?;
     Ok(document::encode(&plan))
 }
 
@@ -61,11 +61,19 @@ pub fn evaluate(snapshot: &Snapshot, placements: &Placements) -> Result<BTreeMap
     Ok(costs)
 }
 
-fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan, Error> {
-    let mut ledger = Ledger::new(model);
-    let mut budget = Budget::new(options, stop);
+fn plan_alone(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan, Error> {
+    plan(&mut Ledger::new(model), options, &mut Budget::new(options, stop))
+}
+
+/// Decides and explains; what is placed stays booked.
+pub(crate) fn plan(
+    ledger: &mut Ledger<'_>,
+    options: &SolveOptions,
+    budget: &mut Budget<'_>,
+) -> Result<Plan, Error> {
+    let model = ledger.model();
     let gangs = model.gang_ids().filter(|gang| model.gang(*gang).waits()).count();
-    let decision = decide(&mut ledger, options, &mut budget);
+    let decision = decide(ledger, options, budget);
     let mut plan = Plan::default();
     for (gang, spots) in &decision.placed {
         enter(model, *gang, spots, &mut plan);
@@ -77,7 +85,7 @@ fn plan(model: &Model, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan
     }
     let (trials, cells) = (budget.trials(), budget.cells());
     for (index, refusal) in decision.refused.iter().enumerate() {
-        let rejection = explain(&mut ledger, refusal, index, options, &mut budget);
+        let rejection = explain(ledger, refusal, index, options, budget);
         plan.rejections.insert(name(model, refusal.demand.gang), rejection);
     }
     plan.version = Version;

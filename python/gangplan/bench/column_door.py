@@ -15,8 +15,9 @@ from gangplan.columns import (
     RoleColumns,
     RunningColumns,
 )
+from gangplan.decisions import Decisions
 from gangplan.options import SolveOptions
-from gangplan.session import Decisions, Session
+from gangplan.session import Session
 from gangplan.snapshot import Queue
 
 MIB = 2**20

@@ -38,16 +38,28 @@ pub fn check(snapshot: &Snapshot, plan: &Plan) -> Result<Vec<Violation>, Error> 
     let cluster = Cluster::of(snapshot);
     let mut found = Violations::default();
     answers::judge(&cluster, plan, &mut found);
-    nodes::judge(&cluster, plan, &mut found);
-    room::judge(&cluster, plan, &mut found);
-    topology::judge(&cluster, plan, &mut found);
-    minimums::judge(&cluster, plan, &mut found);
-    company::judge(&cluster, plan, &mut found);
-    zones::judge(&cluster, plan, &mut found);
+    placements(&cluster, plan, &mut found);
     certificates::judge(&cluster, plan, &mut found);
     let mut violations = found.list;
     violations.sort_by(|a, b| natural_order(&a.path, &b.path).then_with(|| a.rule.cmp(b.rule)));
     Ok(violations)
+}
+
+/// What placements alone would break, whatever other gangs are told; the snapshot is sound.
+pub(crate) fn broken(snapshot: &Snapshot, plan: &Plan) -> Vec<Violation> {
+    let cluster = Cluster::of(snapshot);
+    let mut found = Violations::default();
+    placements(&cluster, plan, &mut found);
+    found.list
+}
+
+fn placements(cluster: &Cluster<'_>, plan: &Plan, found: &mut Violations) {
+    nodes::judge(cluster, plan, found);
+    room::judge(cluster, plan, found);
+    topology::judge(cluster, plan, found);
+    minimums::judge(cluster, plan, found);
+    company::judge(cluster, plan, found);
+    zones::judge(cluster, plan, found);
 }
 
 /// Violations found so far.

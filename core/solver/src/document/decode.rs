@@ -9,12 +9,12 @@ use super::forms::Forms;
 use super::schema::schema_of;
 use super::structure::{faults, repair};
 use super::validate::{self, Findings};
-use super::{Placements, Plan, Snapshot, SolveOptions, scan::scan};
+use super::{Deltas, Placements, Plan, Snapshot, SolveOptions, scan::scan};
 use crate::error::{Error, Problem, ProblemCode, natural_order};
 
 /// A kind of document that crosses the border.
 pub trait Document: DeserializeOwned + Serialize + JsonSchema {
-    /// Its name in messages: `snapshot`, `options`, `plan`.
+    /// Its name in messages: `snapshot`, `options`, `plan`, `deltas`.
     const KIND: &'static str;
 
     /// Reports what the form alone cannot show: names that refer to nothing, quantities out of range, …
@@ -27,6 +27,14 @@ impl Document for Snapshot {
 
     fn judge(&self, findings: &mut Findings) {
         validate::snapshot(self, findings);
+    }
+}
+
+impl Document for Deltas {
+    const KIND: &'static str = "deltas";
+
+    fn judge(&self, findings: &mut Findings) {
+        validate::deltas(self, findings);
     }
 }
 

@@ -6,6 +6,7 @@
 mod affinity;
 mod closeness;
 mod decode;
+mod deltas;
 mod forms;
 mod gang;
 mod group;
@@ -32,6 +33,7 @@ pub use affinity::{
 };
 pub use closeness::{Closeness, Slice, Spread};
 pub use decode::{Document, decode, encode, problems, read, schema};
+pub use deltas::{Deltas, Gone};
 pub use gang::{Gang, Ranks, Role, Traffic};
 pub use group::Group;
 pub use node::{Node, Taint, TaintEffect};
@@ -52,6 +54,7 @@ pub use version::Version;
 
 pub(crate) use decode::{known_placements, sound};
 pub(crate) use path::Path;
+pub(crate) use validate::{Findings, contradictions};
 
 /// The default of weights.
 fn one() -> i64 {

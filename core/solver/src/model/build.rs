@@ -249,8 +249,7 @@ fn gang_facts(
         created: gang.created,
         preemptible: gang.preemptible,
         runtime_s: gang.runtime_s,
-        // Without a moment nobody has an age.
-        age_s: if now == 0 { 0 } else { now.saturating_sub(gang.created).max(0) },
+        age_s: age(now, gang.created),
         bypassed: gang.bypassed,
         required,
         closeness: asked::closeness(gang.topology.as_ref(), topology),
@@ -262,6 +261,11 @@ fn gang_facts(
         roles,
         traffic,
     }
+}
+
+/// How long a gang waits, in seconds; without a moment nobody has an age.
+pub(super) fn age(now: i64, created: i64) -> i64 {
+    if now == 0 { 0 } else { now.saturating_sub(created).max(0) }
 }
 
 /// Notes which gangs have rules beyond fixed counts and a level of their own; gives the roles that keep others away.

@@ -1,5 +1,6 @@
 //! Deltas into a session: judged first, all of them, then done.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::columns::{NONE, fill};
@@ -8,7 +9,7 @@ use super::held::Session;
 use super::judge::judge;
 use crate::document::Queue;
 use crate::error::{Error, Problem, ProblemCode};
-use crate::model::{Amounts, GangId, NodeId, ResourceVec, RoleId, RunningReplica, verdict};
+use crate::model::{Amounts, GangId, NodeId, ResourceVec, RoleId, verdict};
 
 impl Session {
     /// Takes changes in, all or none. `version` is that of their source and rises: deltas of the last version are
@@ -17,12 +18,7 @@ impl Session {
     /// # Errors
     /// [`Error::Invalid`] with every problem of the deltas, each with its path, or if they come out of order.
     pub fn apply(&mut self, version: u64, deltas: &[Delta]) -> Result<bool, Error> {
-        if version < self.version {
-            let message = format!("must not be below {}, which is known already", self.version);
-            let problem = Problem { path: "$.version".to_owned(), code: ProblemCode::OutOfRange, message };
-            return Err(Error::Invalid { document: "deltas", problems: vec![problem] });
-        }
-        if version == self.version {
+        if !is_new(self.version, version)? {
             return Ok(false);
         }
         judge(&self.columns, deltas)?;
@@ -30,14 +26,18 @@ impl Session {
         self.epoch += 1;
         let mut changed = false;
         let mut stale = false;
+        let mut removed = self.forget_gangs(deltas);
         for delta in deltas {
+            if let Delta::GangRemoved { gang } = delta {
+                // What runs is in the model, and goes with it. Gangs that these deltas added are forgotten one by one.
+                let is_other = removed.remove(gang) || self.forget_gang(*gang);
+                stale |= is_other;
+                changed |= is_other;
+                continue;
+            }
             if self.alters_structure(delta) {
                 stale = true;
                 changed = true;
-                // What runs is in the model, and goes with it.
-                if let Delta::GangRemoved { gang } = delta {
-                    self.forget_gang(*gang);
-                }
                 continue;
             }
             if std::mem::take(&mut stale) {
@@ -68,7 +68,6 @@ impl Session {
                 self.add_gang(gang);
                 true
             }
-            Delta::GangRemoved { gang } => self.columns.roles.gangs.contains(gang),
             Delta::QueueChanged(queue) => self.change_queue(queue),
             _ => false,
         }
@@ -104,32 +103,60 @@ impl Session {
             (&mut columns.queues, gang.queue),
             (&mut columns.required, gang.required),
             (&mut columns.preferred, gang.preferred),
+            (&mut columns.min_members, gang.min_member),
+            (&mut columns.runtimes_s, gang.runtime_s),
         ] {
             fill(column, count, NONE);
             column.push(value);
         }
-        for (column, value) in
-            [(&mut columns.priorities, gang.priority), (&mut columns.created, gang.created)]
-        {
+        for (column, value) in [
+            (&mut columns.priorities, gang.priority),
+            (&mut columns.created, gang.created),
+            (&mut columns.bypassed, gang.bypassed),
+        ] {
             fill(column, count, 0);
             column.push(value);
         }
+        fill(&mut columns.preemptible, count, true);
+        columns.preemptible.push(gang.preemptible);
         columns.names.push(gang.name.clone());
         fill(&mut roles.needs, role_count, NONE);
+        fill(&mut roles.mins, role_count, NONE);
+        fill(&mut roles.priorities, role_count, 0);
         for role in &gang.roles {
             roles.gangs.push(u32::try_from(count).expect("positions have 32 bits"));
             roles.names.push(role.name.clone());
             roles.replicas.push(role.replicas);
             roles.needs.push(role.needs);
+            roles.mins.push(role.min);
+            roles.priorities.push(role.priority);
             roles.requests.iter_mut().zip(&role.requests).for_each(|(column, amount)| column.push(*amount));
             self.role_at.push(None);
         }
     }
 
-    fn forget_gang(&mut self, gang: u32) {
+    /// Forgets the known gangs that the deltas remove, in one look at all roles; which ones were there.
+    fn forget_gangs(&mut self, deltas: &[Delta]) -> BTreeSet<u32> {
+        let gone: BTreeSet<u32> = deltas
+            .iter()
+            .filter_map(|delta| if let Delta::GangRemoved { gang } = delta { Some(*gang) } else { None })
+            .collect();
+        let mut found = BTreeSet::new();
+        if !gone.is_empty() {
+            for of in self.columns.roles.gangs.iter_mut().filter(|of| gone.contains(of)) {
+                found.insert(std::mem::replace(of, NONE));
+            }
+        }
+        found
+    }
+
+    fn forget_gang(&mut self, gang: u32) -> bool {
+        let mut was_there = false;
         for of in self.columns.roles.gangs.iter_mut().filter(|of| **of == gang) {
             *of = NONE;
+            was_there = true;
         }
+        was_there
     }
 
     fn change_queue(&mut self, queue: &Queue) -> bool {
@@ -171,6 +198,13 @@ impl Session {
                 let changed = std::mem::replace(flag, *unschedulable) != *unschedulable;
                 changed && self.judge_node(*node)
             }
+            Delta::NodeReady { node, ready } => {
+                let count = self.columns.nodes.names.len();
+                fill(&mut self.columns.nodes.ready, count, true);
+                let flag = &mut self.columns.nodes.ready[*node as usize];
+                let changed = std::mem::replace(flag, *ready) != *ready;
+                changed && self.judge_node(*node)
+            }
             Delta::NodeRemoved { node } => {
                 let count = self.columns.nodes.names.len();
                 fill(&mut self.columns.nodes.ready, count, true);
@@ -188,31 +222,11 @@ impl Session {
 
     /// Puts a replica where it is said to be, or nowhere; whether it was not there.
     pub(super) fn bind(&mut self, at: (GangId, RoleId), index: i64, to: Option<(NodeId, bool)>) -> bool {
-        let (gang, role) = at;
-        let facts = Arc::make_mut(&mut self.model.gangs[gang.index()]);
-        let running = &mut facts.roles[role.index()].running;
-        let place = running.binary_search_by_key(&index, |replica| replica.index);
-        let before = place.ok().map(|place| (running[place].node, running[place].reserved));
-        if before == to {
-            return false;
+        let Some(touched) = self.built.bind(at, index, to) else { return false };
+        for node in touched {
+            self.node_epochs[self.built.rows.nodes[node.index()] as usize] = self.epoch;
         }
-        match (place, to) {
-            (Ok(place), None) => {
-                running.remove(place);
-            }
-            (Ok(place), Some((node, reserved))) => {
-                running[place] = RunningReplica { node, index, reserved, zone: None }
-            }
-            (Err(place), Some((node, reserved))) => {
-                running.insert(place, RunningReplica { node, index, reserved, zone: None });
-            }
-            (Err(_), None) => {}
-        }
-        for ((node, _), count) in before.map(|from| (from, -1)).into_iter().chain(to.map(|to| (to, 1))) {
-            self.books.replicas(&self.model, gang, role, node, count);
-            self.node_epochs[self.rows.nodes[node.index()] as usize] = self.epoch;
-        }
-        self.gang_epochs[self.rows.gangs[gang.index()] as usize] = self.epoch;
+        self.gang_epochs[self.built.rows.gangs[at.0.index()] as usize] = self.epoch;
         true
     }
 
@@ -225,11 +239,11 @@ impl Session {
         pods.queues.push(queue);
         pods.names.push(String::new());
         pods.requests.iter_mut().zip(requests).for_each(|(column, amount)| column.push(*amount));
-        let amounts = Amounts::of(&self.columns, &self.model.resources);
+        let amounts = Amounts::of(&self.columns, &self.built.model.resources);
         let request = amounts.request(&self.columns.pods.requests, count);
         let queue = self.queue(queue);
         let node_id = self.node(node);
-        self.books.pod(&self.model, queue, &request, node_id, 1);
+        self.built.books.pod(&self.built.model, queue, &request, node_id, 1);
         let pod = crate::model::PodFacts {
             name: String::new(),
             node: node_id,
@@ -238,7 +252,7 @@ impl Session {
             reserved: false,
             zone: None,
         };
-        Arc::make_mut(&mut self.model.pods).push(pod);
+        Arc::make_mut(&mut self.built.model.pods).push(pod);
         self.node_epochs[node as usize] = self.epoch;
     }
 
@@ -248,35 +262,35 @@ impl Session {
         if node == NONE {
             return false;
         }
-        let nothing = ResourceVec::zero(self.model.resources.len());
-        let facts = &mut Arc::make_mut(&mut self.model.pods)[row];
+        let nothing = ResourceVec::zero(self.built.model.resources.len());
+        let facts = &mut Arc::make_mut(&mut self.built.model.pods)[row];
         let request = std::mem::replace(&mut facts.request, nothing);
         let (queue, at) = (facts.queue.take(), facts.node);
-        self.books.pod(&self.model, queue, &request, at, -1);
+        self.built.books.pod(&self.built.model, queue, &request, at, -1);
         self.node_epochs[node as usize] = self.epoch;
         true
     }
 
-    fn resize(&mut self, node: u32, allocatable: &[i64]) -> bool {
+    pub(super) fn resize(&mut self, node: u32, allocatable: &[i64]) -> bool {
         let row = node as usize;
         for (column, amount) in self.columns.nodes.allocatable.iter_mut().zip(allocatable) {
             column[row] = *amount;
         }
-        let amounts = Amounts::of(&self.columns, &self.model.resources);
+        let amounts = Amounts::of(&self.columns, &self.built.model.resources);
         let now = amounts.allocatable(&self.columns.nodes.allocatable, row);
         let id = self.node(node);
-        let facts = &mut Arc::make_mut(&mut self.model.nodes)[id.index()];
+        let facts = &mut Arc::make_mut(&mut self.built.model.nodes)[id.index()];
         let before = std::mem::replace(&mut facts.allocatable, now.clone());
         if before == now {
             return false;
         }
         for (sum, (before, now)) in
-            self.model.capacity.iter_mut().zip(before.as_slice().iter().zip(now.as_slice()))
+            self.built.model.capacity.iter_mut().zip(before.as_slice().iter().zip(now.as_slice()))
         {
             *sum += i128::from(*now) - i128::from(*before);
         }
-        self.books.take(&self.model, id, &before, 1);
-        self.books.take(&self.model, id, &now, -1);
+        self.built.books.take(&self.built.model, id, &before, 1);
+        self.built.books.take(&self.built.model, id, &now, -1);
         self.node_epochs[row] = self.epoch;
         true
     }
@@ -284,22 +298,37 @@ impl Session {
     /// Judges anew which roles may use a node; whether that changed.
     fn judge_node(&mut self, node: u32) -> bool {
         let (id, row) = (self.node(node), node as usize);
-        for (verdicts, needs) in Arc::make_mut(&mut self.model.classes).iter_mut().zip(&self.rows.classes) {
+        for (verdicts, needs) in
+            Arc::make_mut(&mut self.built.model.classes).iter_mut().zip(&self.built.rows.classes)
+        {
             verdicts[id.index()] = verdict(&self.columns, *needs, node);
         }
         let nodes = &self.columns.nodes;
-        Arc::make_mut(&mut self.model.nodes)[id.index()].is_open =
+        Arc::make_mut(&mut self.built.model.nodes)[id.index()].is_open =
             nodes.ready.get(row).copied().unwrap_or(true)
                 && !nodes.unschedulable.get(row).copied().unwrap_or(false);
-        self.books.touch(id);
+        self.built.books.touch(id);
         self.node_epochs[row] = self.epoch;
         true
     }
 
     fn queue(&self, row: u32) -> Option<crate::model::QueueId> {
         let name = &self.columns.queues.get(row as usize)?.name;
-        self.model.queues.iter().position(|queue| queue.name == *name).map(crate::model::QueueId::new)
+        self.built.model.queues.iter().position(|queue| queue.name == *name).map(crate::model::QueueId::new)
     }
+}
+
+/// Whether deltas of a version are news to who knows another.
+///
+/// # Errors
+/// [`Error::Invalid`] for those of an older one.
+pub(super) fn is_new(known: u64, version: u64) -> Result<bool, Error> {
+    if version >= known {
+        return Ok(version > known);
+    }
+    let message = format!("must not be below {known}, which is known already; this is {version}");
+    let problem = Problem { path: "$.version".to_owned(), code: ProblemCode::OutOfRange, message };
+    Err(Error::Invalid { document: "deltas", problems: vec![problem] })
 }
 
 /// The position of a value in a list of distinct values, to which it is added if it is new.

@@ -29,6 +29,8 @@ pub struct Columns {
     pub running: RunningColumns,
     /// Pods of no gang that hold a place.
     pub pods: PodColumns,
+    /// The moment, in seconds since 1970; 0: not known, then no gang has an age.
+    pub now: i64,
 }
 
 /// Nodes, a row each.
@@ -87,6 +89,14 @@ pub struct GangColumns {
     pub required: Vec<u32>,
     /// The preferred level; the same.
     pub preferred: Vec<u32>,
+    /// The gang has no replicas or at least so many; [`NONE`]: what its roles say; may be empty: all none.
+    pub min_members: Vec<u32>,
+    /// Whether it may be evicted for others; may be empty: all may.
+    pub preemptible: Vec<bool>,
+    /// How long it runs, in seconds, or [`NONE`]: not known; may be empty: all none.
+    pub runtimes_s: Vec<u32>,
+    /// How many gangs that came after it have started while it waited; may be empty: all 0.
+    pub bypassed: Vec<i64>,
 }
 
 /// Roles, a row each, in any order.
@@ -102,6 +112,11 @@ pub struct RoleColumns {
     pub requests: Vec<Vec<i64>>,
     /// Position in `needs`, or [`NONE`]; may be empty: none.
     pub needs: Vec<u32>,
+    /// The gang has no replicas or at least so many of the role; [`NONE`]: all, or 0 where the gang has a minimum of its
+    /// own; may be empty: all none.
+    pub mins: Vec<u32>,
+    /// Inside the gang, higher grows first; may be empty: all 0.
+    pub priorities: Vec<i64>,
 }
 
 /// Replicas that hold a place, a row each.

@@ -2,10 +2,8 @@
 
 use super::decisions::Decisions;
 use super::held::Session;
-use crate::constraint::{Demand, quota};
 use crate::error::{Error, Problem, ProblemCode};
 use crate::model::{GangId, NodeId, RoleId};
-use crate::state::Ledger;
 
 /// A gang whose placement does not hold any more; nothing of it was booked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +25,8 @@ pub enum Cause {
     Queue,
     /// A node takes a replica no longer; its row.
     Node(u32),
+    /// A rule of its own, or of others about it, would be broken.
+    Rule,
 }
 
 /// Replicas of a gang in decisions: role, index, node.
@@ -83,61 +83,66 @@ impl Session {
         places.sort_unstable();
         let is_twice = places.windows(2).any(|pair| pair[0] == pair[1]);
         let runs = places.iter().any(|((gang, role), index)| {
-            let running = &self.model.role(*gang, *role).running;
+            let running = &self.built.model.role(*gang, *role).running;
             running.binary_search_by_key(index, |replica| replica.index).is_ok()
         });
         if is_twice || runs || places.iter().any(|(role, _)| role.0 != gang) {
             return Err(Cause::Gang);
         }
-        let mut ledger = Ledger::over(&self.model, std::mem::take(&mut self.books));
-        let before = ledger.checkpoint();
-        let mut demand = Demand::of(&self.model, gang);
-        demand.counts.fill(0);
-        for ((_, role), _, _) in &replicas {
-            demand.counts[role.index()] += 1;
+        let places: Vec<(RoleId, NodeId)> =
+            replicas.iter().map(|((_, role), _, node)| (*role, *node)).collect();
+        match self.built.hindrance(&places, gang) {
+            Some(cause) => Err(cause),
+            None => Ok(replicas),
         }
-        let mut cause = (!quota::admits(&ledger, &demand)).then_some(Cause::Queue);
-        for ((_, role), _, node) in &replicas {
-            let shape = self.model.role(gang, *role);
-            let open = self.model.exclusion(shape, *node).is_none();
-            if cause.is_none() && (!open || ledger.most(gang, *role, *node) < 1) {
-                cause = Some(Cause::Node(self.rows.nodes[node.index()]));
-            }
-            ledger.take(gang, *role, *node, 1);
-        }
-        ledger.rollback(&before);
-        self.books = ledger.into_books();
-        cause.map_or(Ok(replicas), Err)
     }
 
     fn judge_rows(&self, decisions: &Decisions) -> Result<(), Error> {
-        let count = decisions.gangs.len();
+        let columns = &self.columns;
+        rows_are_known(
+            decisions,
+            columns.gangs.names.len(),
+            columns.nodes.names.len(),
+            columns.roles.names.len(),
+        )?;
         let mut problems = Vec::new();
-        let mut report = |path: String, message: String| {
-            problems.push(Problem { path, code: ProblemCode::OutOfRange, message });
-        };
-        let columns = [
-            ("gangs", &decisions.gangs, self.columns.gangs.names.len()),
-            ("roles", &decisions.roles, self.columns.roles.names.len()),
-            ("nodes", &decisions.nodes, self.columns.nodes.names.len()),
-            ("indexes", &decisions.indexes, u32::MAX as usize),
-        ];
-        for (name, column, end) in columns {
-            if column.len() != count {
-                report(format!("$.{name}"), format!("must have {count} rows, not {}", column.len()));
-            }
-            for (row, position) in
-                column.iter().enumerate().filter(|(_, position)| **position as usize >= end)
-            {
-                report(format!("$.{name}[{row}]"), format!("must be below {end}, not {position}"));
-            }
-        }
         for (row, (role, index)) in decisions.roles.iter().zip(&decisions.indexes).enumerate() {
-            let replicas = self.columns.roles.replicas.get(*role as usize).copied();
-            if let Some(replicas) = replicas.filter(|replicas| i64::from(*index) >= *replicas) {
-                report(format!("$.indexes[{row}]"), format!("must be below {replicas}, not {index}"));
+            let replicas = columns.roles.replicas[*role as usize];
+            if i64::from(*index) >= replicas {
+                let message = format!("must be below {replicas}, not {index}");
+                let path = format!("$.indexes[{row}]");
+                problems.push(Problem { path, code: ProblemCode::OutOfRange, message });
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(Error::Invalid { document: "decisions", problems }) }
     }
+}
+
+/// Judges whether rows of decisions can be of a session that has so many.
+pub(super) fn rows_are_known(
+    decisions: &Decisions,
+    gangs: usize,
+    nodes: usize,
+    roles: usize,
+) -> Result<(), Error> {
+    let count = decisions.gangs.len();
+    let mut problems = Vec::new();
+    let mut report = |path: String, message: String| {
+        problems.push(Problem { path, code: ProblemCode::OutOfRange, message });
+    };
+    let columns = [
+        ("gangs", &decisions.gangs, gangs),
+        ("roles", &decisions.roles, roles),
+        ("nodes", &decisions.nodes, nodes),
+        ("indexes", &decisions.indexes, u32::MAX as usize),
+    ];
+    for (name, column, end) in columns {
+        if column.len() != count {
+            report(format!("$.{name}"), format!("must have {count} rows, not {}", column.len()));
+        }
+        for (row, position) in column.iter().enumerate().filter(|(_, position)| **position as usize >= end) {
+            report(format!("$.{name}[{row}]"), format!("must be below {end}, not {position}"));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Error::Invalid { document: "decisions", problems }) }
 }

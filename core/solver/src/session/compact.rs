@@ -18,12 +18,18 @@ pub(super) fn compact(columns: &mut Columns) {
     keep(&mut rows.created, &gangs);
     keep(&mut rows.required, &gangs);
     keep(&mut rows.preferred, &gangs);
+    keep(&mut rows.min_members, &gangs);
+    keep(&mut rows.preemptible, &gangs);
+    keep(&mut rows.runtimes_s, &gangs);
+    keep(&mut rows.bypassed, &gangs);
 
     let rows = &mut columns.roles;
     keep(&mut rows.gangs, &roles);
     keep(&mut rows.names, &roles);
     keep(&mut rows.replicas, &roles);
     keep(&mut rows.needs, &roles);
+    keep(&mut rows.mins, &roles);
+    keep(&mut rows.priorities, &roles);
     rows.requests.iter_mut().for_each(|column| keep(column, &roles));
     follow(&mut rows.gangs, &gangs);
     follow(&mut columns.running.roles, &roles);

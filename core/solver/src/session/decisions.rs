@@ -15,13 +15,30 @@ pub struct Decisions {
     pub nodes: Vec<u32>,
     /// Gangs that were not placed, in the order in which they were asked.
     pub refused: Vec<Refusal>,
+    /// Room that is kept for refused gangs.
+    pub kept: Vec<KeptRoom>,
     /// Whether the deadline cut the solve.
     pub stopped: bool,
     /// What it took.
     pub work: Work,
+    /// All that a solve decided, and as it did.
+    pub(super) is_whole: bool,
 }
 
 impl Decisions {
+    /// Only what was decided of the gangs of some rows; none of a row that was not placed.
+    #[must_use]
+    pub fn of(&self, gangs: &std::collections::BTreeSet<u32>) -> Self {
+        let mut some = Self { epoch: self.epoch, ..Self::default() };
+        for row in (0..self.gangs.len()).filter(|row| gangs.contains(&self.gangs[*row])) {
+            some.gangs.push(self.gangs[row]);
+            some.roles.push(self.roles[row]);
+            some.indexes.push(self.indexes[row]);
+            some.nodes.push(self.nodes[row]);
+        }
+        some
+    }
+
     /// Makes room for the rows of so many more replicas.
     pub(super) fn reserve(&mut self, replicas: usize) {
         for column in [&mut self.gangs, &mut self.roles, &mut self.indexes, &mut self.nodes] {
@@ -37,6 +54,17 @@ pub struct Refusal {
     pub gang: u32,
     /// Whether it is certain that no placement exists.
     pub proven: bool,
+}
+
+/// An Earmark: room that is kept for a gang that came first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRoom {
+    /// Row of the gang.
+    pub gang: u32,
+    /// Rows of the nodes.
+    pub nodes: Vec<u32>,
+    /// When the gang can start there, in seconds from now.
+    pub starts_in_s: i64,
 }
 
 /// Work in units that are the same on every machine.

@@ -1,5 +1,6 @@
 //! Deltas: what changed in a cluster since a session took it in.
 
+use super::columns::NONE;
 use crate::document::{Queue, Taint};
 
 /// A change. Things are named by their rows: those of the columns, then those that were added, in their order.
@@ -27,7 +28,7 @@ pub enum Delta {
     PodBound {
         /// By resource.
         requests: Vec<i64>,
-        /// Row of the queue that it counts in, or [`NONE`](super::NONE).
+        /// Row of the queue that it counts in, or [`NONE`].
         queue: u32,
         /// Row of the node.
         node: u32,
@@ -62,6 +63,13 @@ pub enum Delta {
         /// Nothing new is placed there.
         unschedulable: bool,
     },
+    /// A node is ready, or not.
+    NodeReady {
+        /// Row of the node.
+        node: u32,
+        /// Something new may be placed there.
+        ready: bool,
+    },
     /// A node is gone, for good. What it held is gone when deltas say so.
     NodeRemoved {
         /// Row of the node.
@@ -78,12 +86,12 @@ pub enum Delta {
     QueueChanged(Queue),
 }
 
-/// A gang that is added.
+/// A gang that is added, as a row of [`GangColumns`](super::GangColumns).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewGang {
     /// Unique among those that were not removed.
     pub name: String,
-    /// Row of its queue, or [`NONE`](super::NONE).
+    /// Row of its queue, or [`NONE`].
     pub queue: u32,
     /// In a queue, higher comes first.
     pub priority: i64,
@@ -93,8 +101,35 @@ pub struct NewGang {
     pub required: u32,
     /// The same.
     pub preferred: u32,
+    /// The gang has no replicas or at least so many, or [`NONE`].
+    pub min_member: u32,
+    /// Whether it may be evicted for others.
+    pub preemptible: bool,
+    /// In seconds, or [`NONE`].
+    pub runtime_s: u32,
+    /// How many gangs that came after it have started while it waited.
+    pub bypassed: i64,
     /// At least one.
     pub roles: Vec<NewRole>,
+}
+
+impl Default for NewGang {
+    /// A gang of nothing, to be filled in.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            queue: NONE,
+            priority: 0,
+            created: 0,
+            required: NONE,
+            preferred: NONE,
+            min_member: NONE,
+            preemptible: true,
+            runtime_s: NONE,
+            bypassed: 0,
+            roles: Vec::new(),
+        }
+    }
 }
 
 /// A role of a gang that is added.
@@ -106,6 +141,17 @@ pub struct NewRole {
     pub replicas: i64,
     /// By resource.
     pub requests: Vec<i64>,
-    /// Row of the needs, or [`NONE`](super::NONE).
+    /// Row of the needs, or [`NONE`].
     pub needs: u32,
+    /// The gang has no replicas or at least so many of it, or [`NONE`].
+    pub min: u32,
+    /// Inside the gang, higher grows first.
+    pub priority: i64,
+}
+
+impl Default for NewRole {
+    /// A role of nothing, to be filled in.
+    fn default() -> Self {
+        Self { name: String::new(), replicas: 0, requests: Vec::new(), needs: NONE, min: NONE, priority: 0 }
+    }
 }

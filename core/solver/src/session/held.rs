@@ -2,16 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::built::Built;
 use super::columns::{Columns, NONE, RunningColumns};
-use super::decisions::{Decisions, Refusal, Work};
+use super::decisions::Decisions;
 use super::sound;
-use crate::decide::decide;
-use crate::document::{self, SolveOptions};
+use crate::document::{Plan, SolveOptions};
 use crate::error::Error;
-use crate::model::{GangId, Model, NodeId, RoleId, Rows};
-use crate::objective::locality::Spot;
-use crate::search::{Budget, Stop};
-use crate::state::{Books, Ledger};
+use crate::model::{GangId, Model, NodeId, RoleId};
 
 /// A cluster held in memory, kept up by deltas. What a solve needs to count it counts once, and then only what
 /// changed.
@@ -19,9 +16,7 @@ use crate::state::{Books, Ledger};
 pub struct Session {
     /// As they are now, but for what runs: that is in the model.
     pub(super) columns: Columns,
-    pub(super) model: Model,
-    pub(super) rows: Rows,
-    pub(super) books: Books,
+    pub(super) built: Built,
     /// By row of a role, what it is in the model; none once its gang was removed.
     pub(super) role_at: Vec<Option<(GangId, RoleId)>>,
     /// Of the last deltas.
@@ -33,6 +28,8 @@ pub struct Session {
     pub(super) node_epochs: Vec<u64>,
     /// The epoch in which nodes, gangs or queues were added or removed last.
     pub(super) structure_epoch: u64,
+    /// So many pods have names that no other has.
+    pub(super) pods_named: usize,
 }
 
 impl Session {
@@ -46,16 +43,15 @@ impl Session {
         columns.running = RunningColumns::default();
         let (gangs, nodes) = (columns.gangs.names.len(), columns.nodes.names.len());
         let mut session = Self {
-            books: Ledger::new(&model).into_books(),
+            built: Built::new(model, rows),
             role_at: Vec::new(),
             version: 0,
             epoch: 0,
             gang_epochs: vec![0; gangs],
             node_epochs: vec![0; nodes],
             structure_epoch: 0,
+            pods_named: 0,
             columns,
-            model,
-            rows,
         };
         session.find_roles();
         Ok(session)
@@ -74,9 +70,9 @@ impl Session {
     /// Builds the model anew, after nodes, gangs or queues were added to the columns or removed from them.
     pub(super) fn rebuild(&mut self) {
         self.columns.running = self.running();
-        (self.model, self.rows) = Model::of_columns(&self.columns);
+        let (model, rows) = Model::of_columns(&self.columns);
         self.columns.running = RunningColumns::default();
-        self.books = Ledger::new(&self.model).into_books();
+        self.built = Built::new(model, rows);
         self.gang_epochs.resize(self.columns.gangs.names.len(), self.epoch);
         self.node_epochs.resize(self.columns.nodes.names.len(), self.epoch);
         self.find_roles();
@@ -84,7 +80,7 @@ impl Session {
 
     fn find_roles(&mut self) {
         self.role_at = vec![None; self.columns.roles.names.len()];
-        for (gang, roles) in self.rows.roles.iter().enumerate() {
+        for (gang, roles) in self.built.rows.roles.iter().enumerate() {
             for (role, row) in roles.iter().enumerate() {
                 self.role_at[*row as usize] = Some((GangId::new(gang), RoleId::new(role)));
             }
@@ -92,17 +88,17 @@ impl Session {
     }
 
     /// What runs, by row of the role, then index.
-    fn running(&self) -> RunningColumns {
+    pub(super) fn running(&self) -> RunningColumns {
         let mut running = RunningColumns::default();
         for (row, at) in (0_u32..).zip(&self.role_at) {
             // Roles that were added since the model was built run nowhere yet.
             let Some((gang, role)) = at.filter(|_| self.columns.roles.gangs[row as usize] != NONE) else {
                 continue;
             };
-            for replica in &self.model.role(gang, role).running {
+            for replica in &self.built.model.role(gang, role).running {
                 running.roles.push(row);
                 running.indexes.push(replica.index);
-                running.nodes.push(self.rows.nodes[replica.node.index()]);
+                running.nodes.push(self.built.rows.nodes[replica.node.index()]);
                 running.reserved.push(replica.reserved);
             }
         }
@@ -124,57 +120,26 @@ impl Session {
     /// # Errors
     /// [`Error::Invalid`] for unsound options, [`Error::Interrupted`] once `stop` is set.
     pub fn solve(&mut self, options: &SolveOptions, stop: &AtomicBool) -> Result<Decisions, Error> {
-        document::sound(options)?;
-        let mut decisions = Decisions { epoch: self.epoch, ..Decisions::default() };
-        let mut ledger = Ledger::over(&self.model, std::mem::take(&mut self.books));
-        let mut budget = Budget::new(options, stop);
-        let before = ledger.checkpoint();
-        let decision = decide(&mut ledger, options, &mut budget);
-        ledger.rollback(&before);
-        self.books = ledger.into_books();
-        match budget.stopped() {
-            None => {}
-            Some(Stop::Deadline) => decisions.stopped = true,
-            Some(Stop::Caller) => return Err(Error::Interrupted),
-        }
-        let refusal = |gang: GangId, proven| Refusal { gang: self.rows.gangs[gang.index()], proven };
-        decisions.refused =
-            decision.refused.iter().map(|refused| refusal(refused.demand.gang, refused.proven)).collect();
-        let replicas: i64 = decision.placed.values().flatten().map(|spot| spot.count).sum();
-        decisions.reserve(usize::try_from(replicas).unwrap_or(0));
-        for (gang, spots) in &decision.placed {
-            self.enter(*gang, spots, &mut decisions);
-        }
-        decisions.work = Work { cells: budget.cells(), nodes: budget.nodes(), trials: budget.trials() };
-        Ok(decisions)
+        self.built.solve(self.epoch, options, stop)
+    }
+
+    /// The same decisions as a document with reasons, which [`solve`](crate::solve()) gives of the snapshot.
+    ///
+    /// # Errors
+    /// As [`Self::solve`].
+    pub fn plan(&mut self, options: &SolveOptions, stop: &AtomicBool) -> Result<Plan, Error> {
+        self.name_pods();
+        self.built.plan(options, stop)
     }
 
     /// Counts now what changed, for all shapes that are kept; a solve does it for those it asks for. How many nodes
     /// were counted.
     pub fn catch_up(&mut self) -> usize {
-        self.books.refresh_all(&self.model)
-    }
-
-    /// Writes a placed gang into the arrays: role by role the lowest indexes that do not run.
-    fn enter(&self, gang: GangId, spots: &[Spot], into: &mut Decisions) {
-        for (role, facts) in self.model.gang(gang).roles() {
-            let runs =
-                |index: &i64| facts.running.binary_search_by_key(index, |replica| replica.index).is_ok();
-            let mut free = (0..facts.replicas).filter(|index| !runs(index));
-            for spot in spots.iter().filter(|spot| spot.role == role) {
-                for _ in 0..spot.count {
-                    let index = free.next().expect("no more are placed than are missing");
-                    into.gangs.push(self.rows.gangs[gang.index()]);
-                    into.roles.push(self.rows.roles[gang.index()][role.index()]);
-                    into.indexes.push(u32::try_from(index).expect("indexes are small"));
-                    into.nodes.push(self.rows.nodes[spot.node.index()]);
-                }
-            }
-        }
+        self.built.books.refresh_all(&self.built.model)
     }
 
     /// The node of a row.
     pub(super) fn node(&self, row: u32) -> NodeId {
-        self.rows.place[row as usize]
+        self.built.rows.place[row as usize]
     }
 }

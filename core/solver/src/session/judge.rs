@@ -67,7 +67,9 @@ impl<'a> Judge<'a> {
                 self.position(index, "node", *node, self.nodes);
                 self.amounts(index, "allocatable", allocatable);
             }
-            Delta::NodeCordoned { node, .. } | Delta::NodeRemoved { node } => {
+            Delta::NodeCordoned { node, .. }
+            | Delta::NodeReady { node, .. }
+            | Delta::NodeRemoved { node } => {
                 self.position(index, "node", *node, self.nodes);
             }
             Delta::GangAdded(gang) => self.gang(index, gang),
@@ -154,6 +156,16 @@ impl<'a> Judge<'a> {
                 self.position(index, field, level, self.columns.topology.len() + 1);
             }
         }
+        if gang.bypassed < 0 {
+            let message = format!("must not be negative: {}", gang.bypassed);
+            self.report(index, "bypassed", ProblemCode::OutOfRange, message);
+        }
+        let all = gang.roles.iter().fold(0_i64, |sum, role| sum.saturating_add(role.replicas.max(0)));
+        if gang.min_member != NONE && i64::from(gang.min_member) > all {
+            let message =
+                format!("must be from 0 to the {all} replicas of all roles, not {}", gang.min_member);
+            self.report(index, "min_member", ProblemCode::OutOfRange, message);
+        }
         if gang.roles.is_empty() {
             self.report(index, "roles", ProblemCode::BadValue, "must not be empty".to_owned());
         }
@@ -169,6 +181,10 @@ impl<'a> Judge<'a> {
                 self.report(index, &format!("roles[{at}].replicas"), ProblemCode::OutOfRange, message);
             }
             self.amounts(index, &format!("roles[{at}].requests"), &role.requests);
+            if role.min != NONE && i64::from(role.min) > role.replicas {
+                let message = format!("must be from 0 to the {} replicas, not {}", role.replicas, role.min);
+                self.report(index, &format!("roles[{at}].min"), ProblemCode::OutOfRange, message);
+            }
             if role.needs != NONE {
                 self.position(index, &format!("roles[{at}].needs"), role.needs, self.columns.needs.len());
             }

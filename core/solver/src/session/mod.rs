@@ -1,20 +1,30 @@
 //! Session: a cluster in columns, held in memory, and what is decided about it, in rows.
 
 mod apply;
+mod built;
 mod columns;
 mod commit;
 mod compact;
 mod decisions;
 mod delta;
+mod documents;
 mod explain;
 mod held;
 mod judge;
+mod row_deltas;
+mod row_judge;
+mod rowwise;
+mod snapshot;
 mod sound;
 
 pub use columns::{
     Columns, GangColumns, LabelColumn, NONE, NodeColumns, NodeNeeds, PodColumns, RoleColumns, RunningColumns,
 };
 pub use commit::{Cause, Conflict};
-pub use decisions::{Decisions, Refusal, Work};
+pub use decisions::{Decisions, KeptRoom, Refusal, Work};
 pub use delta::{Delta, NewGang, NewRole};
+pub use documents::DocumentSession;
 pub use held::Session;
+pub use row_deltas::{DeltaColumns, EndedColumns, NodeDeltas};
+
+pub(crate) use snapshot::optional;

@@ -13,8 +13,8 @@ const MOST_PROBLEMS: usize = 1000;
 
 /// Problems found so far.
 #[derive(Default)]
-struct Findings {
-    problems: Vec<Problem>,
+pub(super) struct Findings {
+    pub(super) problems: Vec<Problem>,
 }
 
 /// Everything that is wrong with the columns.
@@ -37,7 +37,7 @@ pub(super) fn sound(columns: &Columns) -> Result<(), Error> {
 }
 
 impl Findings {
-    fn report(&mut self, path: String, code: ProblemCode, message: impl Into<String>) {
+    pub(super) fn report(&mut self, path: String, code: ProblemCode, message: impl Into<String>) {
         if self.problems.len() < MOST_PROBLEMS {
             self.problems.push(Problem { path, code, message: message.into() });
         }
@@ -56,7 +56,10 @@ impl Findings {
         let keys: Vec<String> = nodes.labels.iter().map(|column| column.key.clone()).collect();
         self.names(&keys, "$.nodes.labels", "label column", true);
         for (index, key) in columns.topology.iter().enumerate() {
-            if !keys.contains(key) {
+            if key == "node" || key == "cluster" {
+                let message = format!("the level '{key}' is always there and cannot be a key");
+                self.report(format!("$.topology[{index}]"), ProblemCode::Contradiction, message);
+            } else if !keys.contains(key) {
                 let message = format!("there is no label column '{key}'");
                 self.report(format!("$.topology[{index}]"), ProblemCode::UnknownName, message);
             }
@@ -66,7 +69,7 @@ impl Findings {
         self.length(nodes.ready.len(), "$.nodes.ready", count, true);
     }
 
-    fn gangs(&mut self, columns: &Columns) {
+    pub(super) fn gangs(&mut self, columns: &Columns) {
         let (gangs, count) = (&columns.gangs, columns.gangs.names.len());
         self.names(&gangs.names, "$.gangs.names", "gang", true);
         self.positions(&gangs.queues, "$.gangs.queues", count, true, columns.queues.len(), true);
@@ -75,6 +78,14 @@ impl Findings {
         let levels = columns.topology.len() + 1;
         self.positions(&gangs.required, "$.gangs.required", count, true, levels, true);
         self.positions(&gangs.preferred, "$.gangs.preferred", count, true, levels, true);
+        self.length(gangs.preemptible.len(), "$.gangs.preemptible", count, true);
+        self.length(gangs.runtimes_s.len(), "$.gangs.runtimes_s", count, true);
+        self.length(gangs.bypassed.len(), "$.gangs.bypassed", count, true);
+        for (row, bypassed) in gangs.bypassed.iter().enumerate().filter(|(_, bypassed)| **bypassed < 0) {
+            let message = format!("must not be negative: {bypassed}");
+            self.report(format!("$.gangs.bypassed[{row}]"), ProblemCode::OutOfRange, message);
+        }
+        self.length(gangs.min_members.len(), "$.gangs.min_members", count, true);
         for (row, (preferred, required)) in gangs.preferred.iter().zip(&gangs.required).enumerate() {
             if preferred < required && *required != NONE {
                 let message = "must not be coarser than the required level";
@@ -83,7 +94,7 @@ impl Findings {
         }
     }
 
-    fn roles(&mut self, columns: &Columns) {
+    pub(super) fn roles(&mut self, columns: &Columns) {
         let (roles, count) = (&columns.roles, columns.roles.names.len());
         let gangs = columns.gangs.names.len();
         self.names(&roles.names, "$.roles.names", "role", false);
@@ -92,6 +103,14 @@ impl Findings {
             if !(1..=MOST_REPLICAS).contains(replicas) {
                 let message = format!("must be from 1 to {MOST_REPLICAS}, not {replicas}");
                 self.report(format!("$.roles.replicas[{index}]"), ProblemCode::OutOfRange, message);
+            }
+        }
+        self.length(roles.mins.len(), "$.roles.mins", count, true);
+        self.length(roles.priorities.len(), "$.roles.priorities", count, true);
+        for (row, (min, replicas)) in roles.mins.iter().zip(&roles.replicas).enumerate() {
+            if *min != NONE && i64::from(*min) > *replicas {
+                let message = format!("must be from 0 to the {replicas} replicas, not {min}");
+                self.report(format!("$.roles.mins[{row}]"), ProblemCode::OutOfRange, message);
             }
         }
         self.table(&roles.requests, "$.roles.requests", columns.resources.len(), count);
@@ -111,6 +130,26 @@ impl Findings {
         }
         for (index, _) in has_role.iter().enumerate().filter(|(_, has)| !**has) {
             self.report(format!("$.gangs.names[{index}]"), ProblemCode::BadValue, "has no role");
+        }
+        self.minimums(columns);
+    }
+
+    /// Called when roles name their gangs.
+    fn minimums(&mut self, columns: &Columns) {
+        let (mins, roles) = (&columns.gangs.min_members, &columns.roles);
+        if mins.len() != columns.gangs.names.len() || roles.replicas.len() != roles.gangs.len() {
+            return;
+        }
+        let mut all = vec![0_i64; mins.len()];
+        for (gang, replicas) in roles.gangs.iter().zip(&roles.replicas) {
+            let sum = &mut all[*gang as usize];
+            *sum = sum.saturating_add((*replicas).max(0));
+        }
+        for (row, (min, all)) in mins.iter().zip(all).enumerate() {
+            if *min != NONE && i64::from(*min) > all {
+                let message = format!("must be from 0 to the {all} replicas of all roles, not {min}");
+                self.report(format!("$.gangs.min_members[{row}]"), ProblemCode::OutOfRange, message);
+            }
         }
     }
 
@@ -168,7 +207,7 @@ impl Findings {
     }
 
     /// Names must not be empty and, if `unique`, not stand twice.
-    fn names(&mut self, names: &[String], path: &str, what: &str, unique: bool) {
+    pub(super) fn names(&mut self, names: &[String], path: &str, what: &str, unique: bool) {
         for (index, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
             self.report(format!("{path}[{index}]"), ProblemCode::BadValue, "must not be empty");
         }
@@ -186,7 +225,7 @@ impl Findings {
     }
 
     /// A column has `count` rows, or none if it `may_be_empty`.
-    fn length(&mut self, length: usize, path: &str, count: usize, may_be_empty: bool) -> bool {
+    pub(super) fn length(&mut self, length: usize, path: &str, count: usize, may_be_empty: bool) -> bool {
         let right = length == count || may_be_empty && length == 0;
         if !right {
             let message = format!("must have {count} rows, not {length}");
@@ -196,7 +235,7 @@ impl Findings {
     }
 
     /// Positions are below `end`, or [`NONE`] where that is allowed.
-    fn positions(
+    pub(super) fn positions(
         &mut self,
         column: &[u32],
         path: &str,
@@ -218,7 +257,7 @@ impl Findings {
     }
 
     /// A column of `rows` amounts for each resource, none negative.
-    fn table(&mut self, table: &[Vec<i64>], path: &str, resources: usize, rows: usize) {
+    pub(super) fn table(&mut self, table: &[Vec<i64>], path: &str, resources: usize, rows: usize) {
         if table.len() != resources {
             let message =
                 format!("must have {resources} columns, one for each resource, not {}", table.len());

@@ -149,6 +149,12 @@ impl Books {
         self.usage.book(model, queue, request, count);
     }
 
+    /// What is free on a node, by resource.
+    pub(crate) fn free(&self, model: &Model, node: NodeId) -> &[i64] {
+        let resources = model.resources.len();
+        &self.free[node.index() * resources..][..resources]
+    }
+
     /// Notes that a node is open or closed to some roles since.
     pub(crate) fn touch(&mut self, node: NodeId) {
         self.log.push(node.as_u32());

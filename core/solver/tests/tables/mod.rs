@@ -107,6 +107,7 @@ pub fn gang(tape: &mut Tape<'_>, name: &str) -> NewGang {
             replicas,
             requests,
             needs: tape.pick(&[NONE, NONE, 0, 1]),
+            ..NewRole::default()
         });
     }
     NewGang {
@@ -115,8 +116,8 @@ pub fn gang(tape: &mut Tape<'_>, name: &str) -> NewGang {
         priority: i64::from(tape.below(2)),
         created: i64::from(tape.below(3)),
         required: tape.pick(&[NONE, NONE, 0, 1, 2]),
-        preferred: NONE,
         roles,
+        ..NewGang::default()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::{Problem, ProblemCode};
 /// Problems found so far.
 #[derive(Debug, Default)]
 pub struct Findings {
-    pub(in crate::document) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl Findings {

@@ -2,6 +2,7 @@
 
 mod closeness;
 mod cluster;
+mod deltas;
 mod findings;
 mod gang;
 mod group;
@@ -10,6 +11,8 @@ mod placements;
 mod running;
 
 use cluster::cycle_from;
+pub(crate) use deltas::contradictions;
+pub(super) use deltas::deltas;
 pub use findings::Findings;
 pub(super) use placements::placements;
 

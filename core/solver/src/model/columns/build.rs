@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::build::{UNLIMITED_PODS, all_pairs};
+use super::super::build::{UNLIMITED_PODS, age, all_pairs};
 use super::super::queues::{queue_facts, queue_ids};
 use super::super::requests::{PODS, Units};
 use super::super::shapes::Shapes;
@@ -13,7 +13,7 @@ use super::super::{
 use super::classes::Classes;
 use super::levels::Levels;
 use crate::document::{Queue, Rule};
-use crate::session::{Columns, NONE};
+use crate::session::{Columns, NONE, optional};
 
 /// Which row of the columns each thing of the model was, to answer in rows.
 #[derive(Debug, Default)]
@@ -109,6 +109,11 @@ impl Amounts {
         }
     }
 
+    /// By resource of the columns, its id in the model.
+    pub(crate) fn ids(&self) -> &[ResourceId] {
+        &self.ids
+    }
+
     /// A row of one column for each resource.
     fn row(&self, table: &[Vec<i64>], row: usize) -> ResourceVec {
         let mut amounts = ResourceVec::zero(self.resources);
@@ -175,6 +180,8 @@ impl Part<'_> {
             let (required, preferred) = (level(&gangs.required), level(&gangs.preferred));
             let tied = required.is_some() || preferred.is_some();
             let mut of_gang = grouped.of(gang).to_vec();
+            let min_member = optional(&gangs.min_members, gang);
+            let created = gangs.created.get(gang).copied().unwrap_or(0);
             let name = |row: &u32| &columns.roles.names[*row as usize];
             of_gang.sort_unstable_by(|a, b| name(a).cmp(name(b)));
             let roles =
@@ -191,8 +198,12 @@ impl Part<'_> {
                         running: std::mem::take(&mut running[row]),
                         own: [RoleId::new(index)],
                         leaving: 0,
-                        min: columns.roles.replicas[row],
-                        priority: 0,
+                        min: optional(&columns.roles.mins, row).unwrap_or(if min_member.is_some() {
+                            0
+                        } else {
+                            columns.roles.replicas[row]
+                        }),
+                        priority: columns.roles.priorities.get(row).copied().unwrap_or(0),
                         closeness: None,
                         company: Vec::new(),
                         ranks: None,
@@ -200,23 +211,24 @@ impl Part<'_> {
                         scores: Vec::new(),
                     }
                 });
+            let roles: Vec<RoleFacts> = roles.collect();
             facts.push(GangFacts {
-                roles: roles.collect(),
+                is_structured: min_member.is_some() || roles.iter().any(|role| role.min != role.replicas),
+                roles,
                 name: gangs.names[gang].clone(),
                 queue: self.queue(&gangs.queues, gang),
                 priority: gangs.priorities.get(gang).copied().unwrap_or(0),
-                created: gangs.created.get(gang).copied().unwrap_or(0),
-                preemptible: true,
-                runtime_s: None,
-                age_s: 0,
-                bypassed: 0,
+                created,
+                preemptible: gangs.preemptible.get(gang).copied().unwrap_or(true),
+                runtime_s: optional(&gangs.runtimes_s, gang),
+                age_s: age(columns.now, created),
+                bypassed: gangs.bypassed.get(gang).copied().unwrap_or(0),
                 required,
                 closeness: tied.then(|| Closeness { required, preferred, ..Closeness::default() }),
                 groups: Vec::new(),
                 min_groups: Vec::new(),
-                min_member: None,
+                min_member,
                 quota: None,
-                is_structured: false,
                 traffic: all_pairs(of_gang.len()),
             });
             role_rows.push(of_gang);
