@@ -49,7 +49,7 @@
 //! | `check` | judges a plan from the documents alone; it shares no code with the search |
 //! | `decide` | one decision: turn by turn, gate, place, refuse, keep room |
 //! | `solve` | the pipeline on one page |
-//! | [`session`] | columns in, rows out, for callers that hold numbers already |
+//! | [`session`] | a cluster held in memory, told in columns or in names, kept up by deltas, and decisions booked in it |
 //!
 //! # What is promised
 //!

@@ -223,7 +223,7 @@ impl Session {
     /// Puts a replica where it is said to be, or nowhere; whether it was not there.
     pub(super) fn bind(&mut self, at: (GangId, RoleId), index: i64, to: Option<(NodeId, bool)>) -> bool {
         let Some(touched) = self.built.bind(at, index, to) else { return false };
-        for node in touched {
+        for node in touched.into_iter().flatten() {
             self.node_epochs[self.built.rows.nodes[node.index()] as usize] = self.epoch;
         }
         self.gang_epochs[self.built.rows.gangs[at.0.index()] as usize] = self.epoch;

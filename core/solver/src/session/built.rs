@@ -130,13 +130,14 @@ impl Built {
         self.rows.gangs.iter().position(|known| *known == row).map(GangId::new)
     }
 
-    /// Puts a replica on a node, kept or not, or nowhere: the nodes that it leaves and takes; none if it was there.
+    /// Puts a replica on a node, kept or not, or nowhere: the nodes that it leaves and takes, if any; none if it was
+    /// there.
     pub(super) fn bind(
         &mut self,
         at: (GangId, RoleId),
         index: i64,
         to: Option<(NodeId, bool)>,
-    ) -> Option<Vec<NodeId>> {
+    ) -> Option<[Option<NodeId>; 2]> {
         let (gang, role) = at;
         let facts = Arc::make_mut(&mut self.model.gangs[gang.index()]);
         let running = &mut facts.roles[role.index()].running;
@@ -157,12 +158,13 @@ impl Built {
             }
             (Err(_), None) => {}
         }
-        let left = before.map(|(node, _)| (node, -1));
-        let taken = to.map(|(node, _)| (node, 1));
-        for (node, count) in left.into_iter().chain(taken) {
-            self.books.replicas(&self.model, gang, role, node, count);
+        let (left, taken) = (before.map(|(node, _)| node), to.map(|(node, _)| node));
+        for (node, count) in [(left, -1), (taken, 1)] {
+            if let Some(node) = node {
+                self.books.replicas(&self.model, gang, role, node, count);
+            }
         }
-        Some(left.into_iter().chain(taken).map(|(node, _)| node).collect())
+        Some([left, taken])
     }
 
     /// What keeps a gang's replicas from their places as things stand: each must be open and have room, and the queue

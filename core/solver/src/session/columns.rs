@@ -151,3 +151,8 @@ pub(super) fn fill<T: Clone>(column: &mut Vec<T>, count: usize, value: T) {
         column.resize(count, value);
     }
 }
+
+/// A number of a row, or none; the column may be empty.
+pub(crate) fn optional(column: &[u32], row: usize) -> Option<i64> {
+    column.get(row).filter(|number| **number != NONE).map(|number| i64::from(*number))
+}

@@ -67,6 +67,33 @@ impl Session {
         self.version
     }
 
+    /// The row of a gang that waits or runs.
+    pub fn gang_row(&self, name: &str) -> Option<u32> {
+        let gangs = self.columns.gangs.names.iter().zip(0_u32..);
+        let mut rows = gangs.filter(|(known, _)| *known == name).map(|(_, row)| row);
+        rows.find(|row| self.columns.roles.gangs.contains(row))
+    }
+
+    /// Names of the resources, as amounts are given.
+    pub fn resources(&self) -> &[String] {
+        &self.columns.resources
+    }
+
+    /// Names of nodes by row, those that are gone too.
+    pub fn node_names(&self) -> &[String] {
+        &self.columns.nodes.names
+    }
+
+    /// Names of gangs by row, those that are gone too.
+    pub fn gang_names(&self) -> &[String] {
+        &self.columns.gangs.names
+    }
+
+    /// Names of roles by row, those that are gone too.
+    pub fn role_names(&self) -> &[String] {
+        &self.columns.roles.names
+    }
+
     /// Builds the model anew, after nodes, gangs or queues were added to the columns or removed from them.
     pub(super) fn rebuild(&mut self) {
         self.columns.running = self.running();

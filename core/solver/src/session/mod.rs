@@ -1,4 +1,5 @@
-//! Session: a cluster in columns, held in memory, and what is decided about it, in rows.
+//! Session: a cluster held in memory and kept up by deltas, and what is decided about it, in rows: a [`Session`] is told
+//! in columns, a [`DocumentSession`] in names.
 
 mod apply;
 mod built;
@@ -27,4 +28,4 @@ pub use documents::DocumentSession;
 pub use held::Session;
 pub use row_deltas::{DeltaColumns, EndedColumns, NodeDeltas};
 
-pub(crate) use snapshot::optional;
+pub(crate) use columns::optional;

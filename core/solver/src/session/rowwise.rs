@@ -64,33 +64,6 @@ impl Session {
         self.gang_row(name).is_some()
     }
 
-    /// The row of a gang that waits or runs.
-    pub fn gang_row(&self, name: &str) -> Option<u32> {
-        let gangs = self.columns.gangs.names.iter().zip(0_u32..);
-        let mut rows = gangs.filter(|(known, _)| *known == name).map(|(_, row)| row);
-        rows.find(|row| self.columns.roles.gangs.contains(row))
-    }
-
-    /// Names of the resources, as amounts are given.
-    pub fn resources(&self) -> &[String] {
-        &self.columns.resources
-    }
-
-    /// Names of nodes by row, those that are gone too.
-    pub fn node_names(&self) -> &[String] {
-        &self.columns.nodes.names
-    }
-
-    /// Names of gangs by row, those that are gone too.
-    pub fn gang_names(&self) -> &[String] {
-        &self.columns.gangs.names
-    }
-
-    /// Names of roles by row, those that are gone too.
-    pub fn role_names(&self) -> &[String] {
-        &self.columns.roles.names
-    }
-
     /// By resource of the deltas, the position of that resource in the session.
     fn places(&self, deltas: &DeltaColumns) -> Vec<usize> {
         let names = &self.columns.resources;

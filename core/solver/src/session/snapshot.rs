@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::columns::{Columns, NONE};
+use super::columns::{Columns, NONE, optional};
 use super::held::Session;
 use crate::document::{Closeness, Gang, Node, Role, Running, Snapshot, format_quantity};
 use crate::model::PODS;
@@ -198,9 +198,4 @@ impl Rows<'_> {
         };
         there.map(pod).collect()
     }
-}
-
-/// A number of a row, or none; the column may be empty.
-pub(crate) fn optional(column: &[u32], row: usize) -> Option<i64> {
-    column.get(row).filter(|number| **number != NONE).map(|number| i64::from(*number))
 }
