@@ -27,6 +27,28 @@ def rich_snapshots(draw):
     )
 
 
+@st.composite
+def held(draw, snapshot):
+    """More replicas of more indexes, under names that follow no order, some with an end."""
+    alone = [one for one in snapshot.running if one.gang is None]
+    replicas = [
+        gp.Running(
+            name="",
+            node=draw(st.sampled_from(snapshot.nodes)).name,
+            gang=gang.name,
+            role=role.name,
+            index=index,
+        )
+        for gang in snapshot.gangs
+        for role in gang.roles
+        for index in draw(st.sets(st.integers(0, role.replicas - 1), max_size=3))
+        if draw(st.integers(0, 2)) == 0
+    ]
+    names = draw(st.permutations([f"r{number}" for number in range(len(replicas))]))
+    replicas = [replace(one, name=name) for one, name in zip(replicas, names, strict=True)]
+    return tuple(replace(one, ends_s=draw(st.sampled_from([None, None, 60]))) for one in alone + replicas)
+
+
 def quota(cpu):
     return gp.NamespaceQuota(namespace="team", hard={"cpu": cpu})
 

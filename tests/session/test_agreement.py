@@ -81,3 +81,21 @@ def test_a_forked_child_answers_as_its_parent():
     assert len(before) == 2
     assert answered_by_a_child(session) == before
     assert session.solve(OPTIONS).placements() == before
+
+
+def test_indexes_that_run_or_are_leaving_are_not_given_again():
+    """Whatever the names of what runs: their order is not that of the indexes."""
+    held = [("a", 2, False), ("b", 0, False), ("c", 4, True)]
+    snapshot = gp.Snapshot(
+        nodes=(gp.Node(name="n1", allocatable={"cpu": "9"}),),
+        gangs=(gp.Gang(name="g", roles=(gp.Role(name="w", replicas=6, requests={"cpu": "1"}),)),),
+        running=tuple(
+            gp.Running(name=name, node="n1", gang="g", role="w", index=index, terminating=terminating)
+            for name, index, terminating in held
+        ),
+    )
+    session = gp.Session(snapshot)
+    decisions = session.solve()
+    assert decisions.indexes.tolist() == [1, 3, 5]
+    assert session.commit(decisions) == ()
+    assert sorted(one.index for one in session.snapshot().running) == list(range(6))

@@ -54,7 +54,7 @@ fn random_deltas(tape: &mut Tape<'_>, snapshot: &Snapshot, step: usize) -> Delta
 
 #[test]
 fn a_session_told_in_names_plans_as_its_snapshot_after_every_delta() {
-    let (mut changed, mut unchanged, mut booked) = (0, 0, 0);
+    let (mut changed, mut booked) = (0, 0);
     let options = SolveOptions::default();
     for seed in 0..120 {
         let bytes = seeded_bytes(seed, 900);
@@ -65,7 +65,7 @@ fn a_session_told_in_names_plans_as_its_snapshot_after_every_delta() {
             let epoch = session.epoch();
             let effective = session.apply(2 * step as u64, &deltas).unwrap();
             assert_eq!(session.epoch(), epoch + u64::from(effective));
-            *(if effective { &mut changed } else { &mut unchanged }) += 1;
+            changed += u32::from(effective);
             assert!(!session.apply(2 * step as u64 + 1, &deltas).unwrap(), "said twice: {deltas:?}");
             let snapshot = session.document().clone();
             let plan = session.plan(&options, &never()).unwrap();
@@ -80,7 +80,7 @@ fn a_session_told_in_names_plans_as_its_snapshot_after_every_delta() {
             }
         }
     }
-    assert!(changed > 600 && unchanged > 20 && booked > 200, "{changed}, {unchanged}, {booked}");
+    assert!(changed > 600 && booked > 200, "{changed} changed something, {booked} replicas were booked");
 }
 
 #[test]

@@ -53,6 +53,7 @@ impl Model {
                 replicas.entry((gang, role)).or_default().push(replica);
             }
         }
+        replicas.values_mut().for_each(|list| list.sort_unstable_by_key(|replica| replica.index));
         let mut quotas: Vec<&NamespaceQuota> = snapshot.quotas.iter().collect();
         quotas.sort_by(|a, b| a.namespace.cmp(&b.namespace));
         let gangs = sorted.iter().map(|gang| {

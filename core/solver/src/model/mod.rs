@@ -166,6 +166,7 @@ pub(crate) struct RoleFacts {
     pub(crate) inside_topology: bool,
     /// Its request and class.
     pub(crate) shape: ShapeId,
+    /// By index.
     pub(crate) running: Vec<RunningReplica>,
     /// Replicas that are leaving: they hold nothing, and their indexes are not for new ones.
     pub(crate) leaving: i64,
