@@ -58,7 +58,7 @@ class Session:
             SolverError: A bug; please report it with the cluster.
         """
         if isinstance(cluster, Snapshot):
-            self._core = _core.Session.of_snapshot(_json(cluster, "snapshot"))
+            self._core = _core.Session.of_snapshot(encode(cluster))
             self._names = Names(self._core, None)
             return
         if not isinstance(cluster, Columns):
@@ -180,7 +180,7 @@ class Session:
             return self._core.apply_columns(version, deltas)
         if not isinstance(deltas, Deltas):
             raise _wrong_type("$", "Deltas or DeltaColumns", deltas, "deltas")
-        return self._core.apply(version, _json(deltas, "deltas"))
+        return self._core.apply(version, encode(deltas))
 
     def commit(
         self, decisions: Decisions, gangs: Iterable[str | int] | None = None
@@ -263,14 +263,6 @@ class CommitConflict:
     gang: str
     cause: Literal["structure", "gang", "queue", "node", "rule"]
     node: str | None = None
-
-
-def _json(document: Snapshot | Deltas, source: str) -> bytes:
-    try:
-        return encode(document)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        problem = Problem("$", "WRONG_TYPE", f"cannot be written as JSON: {error}")
-        raise InvalidInput([problem], source) from error
 
 
 def _wrong_type(path: str, wanted: str, found: object, source: str) -> InvalidInput:
