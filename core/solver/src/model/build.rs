@@ -44,16 +44,7 @@ impl Model {
                 *leaving.entry((gang, role)).or_default() += 1;
             }
         }
-        let mut replicas: BTreeMap<(&str, &str), Vec<RunningReplica>> = BTreeMap::new();
-        for holder in &running {
-            if let (Some(gang), Some(role), Some(index)) = (&holder.gang, &holder.role, holder.index) {
-                let node = node_ids[holder.node.as_str()];
-                let zone = holder.zone.and_then(|zone| usize::try_from(zone).ok());
-                let replica = RunningReplica { node, index, reserved: holder.reserved, zone };
-                replicas.entry((gang, role)).or_default().push(replica);
-            }
-        }
-        replicas.values_mut().for_each(|list| list.sort_unstable_by_key(|replica| replica.index));
+        let mut replicas = replicas(&running, &node_ids);
         let mut quotas: Vec<&NamespaceQuota> = snapshot.quotas.iter().collect();
         quotas.sort_by(|a, b| a.namespace.cmp(&b.namespace));
         let gangs = sorted.iter().map(|gang| {
@@ -123,6 +114,26 @@ impl Model {
             resources,
         }
     }
+}
+
+/// Where the replicas of gangs hold their places, by gang and role, then index.
+fn replicas<'a>(
+    running: &[&'a Running],
+    nodes: &BTreeMap<&str, NodeId>,
+) -> BTreeMap<(&'a str, &'a str), Vec<RunningReplica>> {
+    let mut replicas: BTreeMap<(&str, &str), Vec<RunningReplica>> = BTreeMap::new();
+    for holder in running {
+        if let (Some(gang), Some(role), Some(index)) = (&holder.gang, &holder.role, holder.index) {
+            let node = nodes[holder.node.as_str()];
+            let zone = holder.zone.and_then(|zone| usize::try_from(zone).ok());
+            let replica = RunningReplica { node, index, reserved: holder.reserved, zone };
+            replicas.entry((gang, role)).or_default().push(replica);
+        }
+    }
+    for list in replicas.values_mut() {
+        list.sort_unstable_by_key(|replica| replica.index);
+    }
+    replicas
 }
 
 /// What is known to end: sooner first, then by node.
