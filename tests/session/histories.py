@@ -76,7 +76,11 @@ def rich(draw, gang):
         gang,
         roles=roles,
         topology=topology,
-        groups=(gp.Group(name="front", roles=(roles[0].name,), min=draw(st.integers(0, 2))),)
+        groups=(
+            gp.Group(
+                name="front", roles=(roles[0].name,), min=draw(st.integers(0, min(2, roles[0].replicas)))
+            ),
+        )
         if grouped
         else (),
         min_member=draw(st.sampled_from([None, None, None, total, total - 1])),
