@@ -67,7 +67,7 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
         let gang = turn.demand.gang;
         match round.ask(&turn) {
             Ok(spots) => {
-                turns.placed(round.ledger, &turn, &spots);
+                turns.placed(&turn, &spots);
                 round.note_ending(gang, &spots);
                 round.ask_again(&mut turns, gang, &spots);
                 match round.decision.placed.entry(gang) {
@@ -75,7 +75,7 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
                     Entry::Occupied(mut entry) => entry.get_mut().extend(spots),
                 }
             }
-            Err((proven, _)) if turns.passes_over(round.ledger, &turn) => {
+            Err((proven, _)) if turns.passes_over(&turn) => {
                 if !proven {
                     round.open.entry(gang).or_insert(turn.demand);
                 }
@@ -88,7 +88,7 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
                 };
                 round.decision.refused.push(refused);
                 if options.bypass == Bypass::None {
-                    for behind in turns.close_line(round.ledger, gang) {
+                    for behind in turns.close_line(gang) {
                         round.behind.entry(gang).or_default().push(behind.gang);
                         round.refuse_behind(behind, gang);
                     }
@@ -141,7 +141,7 @@ impl<'m> Round<'_, 'm, '_> {
             if let Some(index) = self.decision.earmarks.iter().position(|earmark| earmark.gang == gang) {
                 self.decision.earmarks.remove(index).keep(self.ledger, -1);
             }
-            turns.again(self.ledger, gang);
+            turns.again(gang);
         }
     }
 

@@ -47,6 +47,8 @@ pub(crate) struct Turns<'m> {
     lines: Vec<Line>,
     /// What the gangs that had a turn got, for the next.
     seats: BTreeMap<GangId, Vec<Spot>>,
+    /// Queues that must be entered anew, with all above them, before the next turn.
+    moved: Vec<Option<QueueId>>,
     /// Roles that found no room to grow.
     stuck: BTreeSet<(GangId, RoleId)>,
 }
@@ -66,13 +68,18 @@ impl<'m> Turns<'m> {
             broken_first: options.finish_broken_first,
             lines: std::iter::repeat_with(Line::default).take(model.queues.len() + 1).collect(),
             seats: BTreeMap::new(),
+            moved: Vec::new(),
             stuck: BTreeSet::new(),
         };
+        // Sets are built from lists faster than key by key.
+        let mut waiting: Vec<Vec<GangKey>> = vec![Vec::new(); turns.lines.len()];
         for gang in model.gang_ids().filter(|gang| model.gang(*gang).waits()) {
             if let Some(key) = turns.key(gang) {
-                let line = turns.line_of(gang);
-                turns.lines[line].gangs.insert(key);
+                waiting[turns.line_of(gang)].push(key);
             }
+        }
+        for (line, gangs) in turns.lines.iter_mut().zip(waiting) {
+            line.gangs = gangs.into_iter().collect();
         }
         // From the leaves up: a line is entered above once all below it is known.
         for queue in turns.leaves_first() {
@@ -83,16 +90,22 @@ impl<'m> Turns<'m> {
 
     /// Takes the next turn; none if nobody waits.
     pub(crate) fn next(&mut self, ledger: &Ledger<'m>) -> Option<Turn> {
+        for queue in std::mem::take(&mut self.moved) {
+            let path: Vec<QueueId> = self.model.path_up(queue).collect();
+            for queue in path {
+                self.enter(ledger, queue);
+            }
+        }
         let key = self.first_of(self.lines.len() - 1)?;
         let gang = key.4;
         let line = self.line_of(gang);
         self.lines[line].gangs.remove(&key);
-        self.enter_path(ledger, self.model.gang(gang).queue);
+        self.moved(gang);
         Some(Turn { demand: self.demand(gang)? })
     }
 
     /// Notes that a gang got what it asked for; it gets another turn if it may grow.
-    pub(crate) fn placed(&mut self, ledger: &Ledger<'m>, turn: &Turn, spots: &[Spot]) {
+    pub(crate) fn placed(&mut self, turn: &Turn, spots: &[Spot]) {
         let gang = turn.demand.gang;
         if self.model.gang(gang).is_elastic() {
             self.seats.entry(gang).or_default().extend(spots);
@@ -101,7 +114,7 @@ impl<'m> Turns<'m> {
                 self.lines[line].gangs.insert(key);
             }
         }
-        self.enter_path(ledger, self.model.gang(gang).queue);
+        self.moved(gang);
     }
 
     /// Roles that found no room to grow.
@@ -110,12 +123,12 @@ impl<'m> Turns<'m> {
     }
 
     /// Gives a gang another turn: what it waited for has come.
-    pub(crate) fn again(&mut self, ledger: &Ledger<'m>, gang: GangId) {
+    pub(crate) fn again(&mut self, gang: GangId) {
         self.stuck.retain(|(of, _)| *of != gang);
         if let Some(key) = self.key(gang) {
             let line = self.line_of(gang);
             self.lines[line].gangs.insert(key);
-            self.enter_path(ledger, self.model.gang(gang).queue);
+            self.moved(gang);
         }
     }
 
@@ -124,17 +137,17 @@ impl<'m> Turns<'m> {
     }
 
     /// Takes the turns of all that wait in the same queue as a gang. Gangs of no queue share none.
-    pub(crate) fn close_line(&mut self, ledger: &Ledger<'m>, gang: GangId) -> Vec<Demand> {
+    pub(crate) fn close_line(&mut self, gang: GangId) -> Vec<Demand> {
         let line = self.line_of(gang);
         let gangs = std::mem::take(&mut self.lines[line].gangs);
-        self.enter_path(ledger, self.model.gang(gang).queue);
+        self.moved(gang);
         let empty = |key: &GangKey| self.seats(key.4).is_empty();
         gangs.into_iter().filter(empty).filter_map(|key| self.demand(key.4)).collect()
     }
 
     /// Notes that a gang was refused; whether that needs no telling, because it holds its minimum and got something,
     /// or may still grow in another way.
-    pub(crate) fn passes_over(&mut self, ledger: &Ledger<'m>, turn: &Turn) -> bool {
+    pub(crate) fn passes_over(&mut self, turn: &Turn) -> bool {
         let gang = turn.demand.gang;
         let grows = !self.seats(gang).is_empty() || Demand::minimum(self.model, gang).is_none();
         if !grows {
@@ -145,7 +158,7 @@ impl<'m> Turns<'m> {
         if let Some(key) = key {
             let line = self.line_of(gang);
             self.lines[line].gangs.insert(key);
-            self.enter_path(ledger, self.model.gang(gang).queue);
+            self.moved(gang);
         }
         key.is_some() || !self.seats(gang).is_empty()
     }
@@ -189,8 +202,12 @@ impl<'m> Turns<'m> {
     }
 
     fn key(&self, gang: GangId) -> Option<GangKey> {
-        self.demand(gang)?;
         let facts = self.model.gang(gang);
+        if facts.is_elastic() {
+            self.demand(gang)?;
+        } else if !facts.waits() || !self.seats(gang).is_empty() {
+            return None;
+        }
         let optional = if facts.is_elastic() { self.optional(gang) } else { 0 };
         let runs = facts.roles.iter().any(|role| !role.running.is_empty());
         let is_broken = self.broken_first
@@ -217,10 +234,11 @@ impl<'m> Turns<'m> {
         own.into_iter().chain(below).min().map(|first| first.next)
     }
 
-    fn enter_path(&mut self, ledger: &Ledger<'m>, queue: Option<QueueId>) {
-        let path: Vec<QueueId> = self.model.path_up(queue).collect();
-        for queue in path {
-            self.enter(ledger, queue);
+    /// Notes that the line of a gang, or what its queue uses, is another than when it was entered above.
+    fn moved(&mut self, gang: GangId) {
+        let queue = self.model.gang(gang).queue;
+        if self.moved.last() != Some(&queue) {
+            self.moved.push(queue);
         }
     }
 

@@ -80,7 +80,12 @@ impl<'d> Asks<'d> {
     /// each resource for all.
     pub(super) fn may_fit(&self, ledger: &Ledger<'_>, level: Level, domain: usize) -> bool {
         self.roles.iter().all(|ask| ledger.shape(ask.shape).sums(level)[domain] >= u32::from(ask.count))
-            && (self.roles.len() == 1 || ledger.may_hold(level, domain, &self.whole))
+            && self.may_hold(ledger, level, domain)
+    }
+
+    /// Enough of each resource for all, in sum; for one role alone its places say more.
+    pub(super) fn may_hold(&self, ledger: &Ledger<'_>, level: Level, domain: usize) -> bool {
+        self.roles.len() == 1 || ledger.may_hold(level, domain, &self.whole)
     }
 
     /// Whether a node takes all replicas together.

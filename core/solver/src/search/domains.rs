@@ -46,13 +46,18 @@ pub(super) fn first(ledger: &Ledger<'_>, asks: &Asks<'_>, level: Level) -> Optio
     let near: Vec<usize> = (0..scarcest.bands().len()).filter(may_fit).collect();
     let mut rooms = near.iter().fold(0, |rooms, chunk| rooms | scarcest.bands()[*chunk]) & wanted;
     let sums = scarcest.sums(level);
+    let needs: Vec<(&[u32], u32)> =
+        asks.roles.iter().map(|ask| (ledger.shape(ask.shape).sums(level), u32::from(ask.count))).collect();
     while rooms != 0 {
         let room_band = rooms.trailing_zeros();
         rooms &= rooms - 1;
         let near = near.iter().filter(|chunk| scarcest.bands()[**chunk] >> room_band & 1 == 1);
         let mut domains = near.flat_map(|chunk| chunk * CHUNK..sums.len().min((chunk + 1) * CHUNK));
-        let found =
-            domains.find(|domain| band(sums[*domain]) == room_band && asks.may_fit(ledger, level, *domain));
+        let found = domains.find(|domain| {
+            band(sums[*domain]) == room_band
+                && needs.iter().all(|(sums, count)| sums[*domain] >= *count)
+                && asks.may_hold(ledger, level, *domain)
+        });
         if found.is_some() {
             return found;
         }

@@ -13,6 +13,8 @@ use crate::state::Ledger;
 /// Weighted sums over larger gangs could leave 64 bits.
 const MOST_WANTED: i64 = 1 << 24;
 const MOST_ROLES: usize = 64;
+/// Of so few nodes the classes are found by comparing, without a table of them.
+const FEW_HOSTS: usize = 32;
 
 /// A gang, a domain, and what of both is still open.
 #[derive(Debug)]
@@ -83,6 +85,7 @@ impl Instance {
             spots: Vec::new(),
         };
         let mut known: FxHashMap<Vec<i64>, usize> = FxHashMap::default();
+        let few = slots.len() <= FEW_HOSTS;
         let mut key = Vec::new();
         for slot in slots.clone() {
             let node = field.node(slot);
@@ -92,14 +95,19 @@ impl Instance {
                 instance.relevant.iter().zip(&most).map(|(resource, most)| free[*resource].min(*most)),
             );
             key.extend(instance.roles.iter().map(|role| field.cap(slot, *role)));
-            let class = if let Some(class) = known.get(&key) {
-                *class
+            let (free, caps) = key.split_at(instance.relevant.len());
+            let class = if few {
+                instance.classes.iter().position(|class| class.free == free && class.caps == caps)
             } else {
-                let (free, caps) = key.split_at(instance.relevant.len());
-                instance.classes.push(Class { free: free.to_vec(), caps: caps.to_vec() });
-                known.insert(key.clone(), instance.classes.len() - 1);
-                instance.classes.len() - 1
+                known.get(&key).copied()
             };
+            let class = class.unwrap_or(instance.classes.len());
+            if class == instance.classes.len() {
+                instance.classes.push(Class { free: free.to_vec(), caps: caps.to_vec() });
+                if !few {
+                    known.insert(key.clone(), class);
+                }
+            }
             instance.hosts.push(Host { node, class });
         }
         Some(instance)
