@@ -53,7 +53,7 @@ fn affinity(tape: &mut Tape<'_>) -> ReplicaAffinity {
 
 /// At most four nodes in two racks and two zones, a gang of one or two roles, some of it running perhaps.
 fn instance(seed: u64) -> Snapshot {
-    let bytes = seeded_bytes(seed, 160);
+    let bytes = seeded_bytes(seed, 200);
     let mut tape = Tape::new(&bytes);
     let mut snapshot =
         Snapshot { topology: vec!["zone".to_owned(), "rack".to_owned()], ..Snapshot::default() };
@@ -123,9 +123,16 @@ fn groups(gang: &mut Gang, tape: &mut Tape<'_>) {
 fn others(snapshot: &mut Snapshot, tape: &mut Tape<'_>) {
     let nodes: Vec<String> = snapshot.nodes.iter().map(|node| node.name.clone()).collect();
     let somewhere = |tape: &mut Tape<'_>| nodes[usize::from(tape.below(4)) % nodes.len()].clone();
-    if tape.once_in(3) {
-        let node = somewhere(tape);
-        snapshot.running.push(member("g", "a", 0, &node));
+    // Wherever they run: rules may be broken already.
+    if tape.once_in(2) {
+        for role in snapshot.gangs[0].roles.clone() {
+            for index in 0..role.replicas {
+                if tape.once_in(3) {
+                    let node = somewhere(tape);
+                    snapshot.running.push(member("g", &role.name, index, &node));
+                }
+            }
+        }
     }
     if tape.once_in(3) {
         let mut other = gang("other", vec![role("c", 1, &[("cpu", 1)])]);

@@ -2,6 +2,8 @@
 // Each test binary uses some of this.
 #![allow(dead_code)]
 
+pub mod rules;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
