@@ -141,6 +141,10 @@ proptest! {
                 continue;
             }
             stand.gangs.retain(|gang| gang.name == *name || !plan.rejections.contains_key(&gang.name));
+            // Others that may still grow might take it too.
+            if stand.gangs.iter().any(|gang| gang.name != *name && waiting(&stand, &gang.name) > 0) {
+                continue;
+            }
             for change in &rejection.changes {
                 let Some(changed) = apply(&stand, name, change) else { continue };
                 let placed = plan_with(&changed, &options).placements.contains_key(name);

@@ -117,7 +117,11 @@ impl Demand {
             let crowd = &model.crowds[term.whom];
             let inside: Vec<RoleId> =
                 all.iter().copied().filter(|other| crowd.has(self.gang, *other)).collect();
-            raise(&inside, if inside == [role] { 2 } else { 1 });
+            raise(&inside, 1);
+            if inside.contains(&role) {
+                // Another one of itself will do, wherever those of the others are.
+                raise(&[role], 2);
+            }
         }
         for (most, left) in most.iter_mut().zip(&self.counts) {
             *most = (*most).min(*left);

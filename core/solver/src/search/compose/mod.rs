@@ -189,9 +189,16 @@ fn seat(
         |roles: &[usize]| vector.iter().enumerate().all(|(role, count)| *count == 0 || roles.contains(&role));
     let rung = setting.single.iter().filter(|(roles, _)| everyone(roles)).map(|(_, rung)| *rung).max();
     if let Some(rung) = rung {
+        let mut parents = vec![None; ground.tree.branches.len()];
+        for (branch, facts) in ground.tree.branches.iter().enumerate() {
+            facts.children.iter().for_each(|child| parents[*child] = Some(branch));
+        }
+        let above = |branch: usize| std::iter::successors(parents[branch], |outer| parents[*outer]);
         let key = |branch: &usize| (std::cmp::Reverse(ground.scores[*branch]), seats.room(*branch), *branch);
         let domain = (0..ground.tree.branches.len())
             .filter(|branch| ground.tree.branches[*branch].rung == rung && seats.sums.of[*branch].has(number))
+            // The domains around it have rules of their own.
+            .filter(|branch| above(*branch).all(|outer| seats.sums.of[outer].has(number)))
             // What runs elsewhere is not in the sums of this domain.
             .filter(|branch| ground.running[*branch] == running)
             .min_by_key(key);
