@@ -166,6 +166,8 @@ fn apply(snapshot: &Snapshot, name: &str, change: &Change) -> Option<Snapshot> {
             let (role, count) = (role?, to().parse().unwrap());
             role.replicas = count;
             role.min = role.min.map(|min| min.min(count));
+            let all = gang.roles.iter().map(|role| role.replicas).sum();
+            gang.min_member = gang.min_member.map(|min| min.min(all));
         }
         ChangeKind::Request => {
             role?.requests.insert(change.resource.clone()?, to());
