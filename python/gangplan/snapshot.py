@@ -176,7 +176,7 @@ class Role:
 
     Attributes:
         name: Unique in the gang: ``chief``, ``ps``, ``worker``, ``evaluator`` or any other.
-        replicas: How many, running ones included; at least 1.
+        replicas: How many, running ones included; 0: none of this role.
         requests: What one replica takes, by resource name. Each replica also takes one of ``pods``.
         pod: The containers, in place of ``requests``; exactly one of the two may be given.
         node_selector: Labels that a node must have with these values.

@@ -24,7 +24,7 @@ pub enum Ranks {
 pub struct Role {
     /// Unique in the gang.
     pub name: String,
-    /// How many, running ones included; at least 1.
+    /// How many, running ones included; 0: none of this role.
     pub replicas: i64,
     /// What one replica takes, by resource name. Each replica also takes one of `pods`.
     #[serde(default)]

@@ -7,7 +7,7 @@ use crate::constraint::quota::{Excess, NamespaceExcess};
 use crate::constraint::{Demand, capacity, guarantee, node_affinity, quota, topology};
 use crate::decide::{Because, Refused};
 use crate::document::{Rule, Stage};
-use crate::model::{Domain, GangId, Level, Model, QueueId, ResourceId, RoleId};
+use crate::model::{Domain, GangId, GroupFacts, Level, Model, QueueId, ResourceId, RoleId};
 use crate::state::Ledger;
 
 /// Where something is short.
@@ -67,6 +67,7 @@ pub(super) fn find(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reas
         .or_else(|| of_namespace(ledger, demand))
         .or_else(|| of_class(ledger.model(), demand))
         .or_else(|| of_split(ledger.model(), demand))
+        .or_else(|| of_group(ledger.model(), demand))
         .or_else(|| of_capacity(ledger, demand))
         .or_else(|| of_topology(ledger, demand))
         .or_else(|| of_guarantee(ledger, demand))
@@ -161,6 +162,23 @@ fn of_split(model: &Model, demand: &Demand) -> Option<Reason> {
     let level = model.topology.name(required);
     let message = format!("requires one {level}, but its running replicas do not lie in one");
     Some(Reason::plain(Stage::Topology, Rule::TopologySplit, message))
+}
+
+/// A group that must have its minimum has not so many replicas.
+fn of_group(model: &Model, demand: &Demand) -> Option<Reason> {
+    let facts = model.gang(demand.gang);
+    let replicas = |group: &GroupFacts| -> i64 {
+        group.roles.iter().map(|role| model.role(demand.gang, *role).replicas).sum()
+    };
+    let group =
+        facts.groups.iter().find(|group| facts.min_groups.is_empty() && group.min > replicas(group))?;
+    let message = format!(
+        "its group {} must have {} replicas or more, and has {}",
+        group.name,
+        group.min,
+        replicas(group)
+    );
+    Some(Reason::plain(Stage::Packing, Rule::GroupIncomplete, message))
 }
 
 fn of_capacity(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {

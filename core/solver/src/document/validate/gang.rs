@@ -35,13 +35,15 @@ pub(super) fn gangs(snapshot: &Snapshot, path: &Path<'_>, findings: &mut Finding
 fn roles(gang: &Gang, topology: &[String], path: &Path<'_>, findings: &mut Findings) {
     if gang.roles.is_empty() {
         findings.report(path, ProblemCode::BadValue, "must have at least one role");
+    } else if gang.roles.iter().all(|role| role.replicas == 0) {
+        findings.report(path, ProblemCode::BadValue, "must have at least one replica");
     }
     let mut seen = BTreeSet::new();
     for (index, role) in gang.roles.iter().enumerate() {
         let path = path.item(index);
         findings.name(&role.name, &mut seen, "role", &path.field("name"));
-        if !(1..=MOST_REPLICAS).contains(&role.replicas) {
-            let message = format!("must be from 1 to {MOST_REPLICAS}, not {}", role.replicas);
+        if !(0..=MOST_REPLICAS).contains(&role.replicas) {
+            let message = format!("must be from 0 to {MOST_REPLICAS}, not {}", role.replicas);
             findings.report(&path.field("replicas"), ProblemCode::OutOfRange, message);
         }
         if let Some(min) = role.min.filter(|min| !(0..=role.replicas.max(0)).contains(min)) {

@@ -40,10 +40,8 @@ pub(super) fn groups(gang: &Gang, topology: &[String], path: &Path<'_>, findings
             circle = true;
         }
     }
+    minimums(gang, &sets, findings);
     if !circle {
-        let replicas = replicas(gang, &parents);
-        own_minimums(gang, &replicas, &list, findings);
-        minimums(gang, &replicas, &sets, findings);
         tree(gang, &parents, &list, findings);
     }
 }
@@ -63,42 +61,11 @@ fn members(group: &Group, roles: &BTreeSet<&str>, path: &Path<'_>, findings: &mu
     }
 }
 
-/// How many replicas each group has, those of the groups below it included.
-fn replicas<'a>(gang: &'a Gang, parents: &BTreeMap<&'a str, &'a str>) -> BTreeMap<&'a str, i64> {
-    let mut roles: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for group in &gang.groups {
-        let mut at = Some(group.name.as_str());
-        while let Some(name) = at {
-            roles.entry(name).or_default().extend(group.roles.iter().map(String::as_str));
-            at = parents.get(name).copied();
-        }
-    }
-    let count = |names: &BTreeSet<&str>| {
-        let members = gang.roles.iter().filter(|role| names.contains(role.name.as_str()));
-        members.fold(0_i64, |sum, role| sum.saturating_add(role.replicas.max(0)))
-    };
-    roles.iter().map(|(group, names)| (*group, count(names))).collect()
-}
-
-/// No group wants more replicas than it has.
-fn own_minimums(gang: &Gang, replicas: &BTreeMap<&str, i64>, list: &Path<'_>, findings: &mut Findings) {
-    for (index, group) in gang.groups.iter().enumerate() {
-        let has = replicas.get(group.name.as_str()).copied().unwrap_or(0);
-        if let Some(min) = group.min.filter(|min| *min > has) {
-            let message = format!("must be at most {has}, the replicas of its roles, not {min}");
-            findings.report(&list.item(index).field("min"), ProblemCode::OutOfRange, message);
-        }
-    }
-}
-
-/// Sets that `min_groups` names are there, with as many groups that have any replica.
-fn minimums(gang: &Gang, replicas: &BTreeMap<&str, i64>, path: &Path<'_>, findings: &mut Findings) {
+/// Sets that `min_groups` names are there, with as many groups.
+fn minimums(gang: &Gang, path: &Path<'_>, findings: &mut Findings) {
     let mut sizes: BTreeMap<&str, i64> = BTreeMap::new();
-    for group in &gang.groups {
-        if let Some(set) = group.set.as_deref() {
-            let has = replicas.get(group.name.as_str()).is_some_and(|replicas| *replicas > 0);
-            *sizes.entry(set).or_default() += i64::from(has);
-        }
+    for set in gang.groups.iter().filter_map(|group| group.set.as_deref()) {
+        *sizes.entry(set).or_default() += 1;
     }
     let known: BTreeSet<&str> = sizes.keys().copied().collect();
     for (set, count) in &gang.min_groups {
@@ -107,8 +74,7 @@ fn minimums(gang: &Gang, replicas: &BTreeMap<&str, i64>, path: &Path<'_>, findin
         if let Some(size) = sizes.get(set.as_str())
             && !(0..=*size).contains(count)
         {
-            let message =
-                format!("must be from 0 to {size}, the groups of the set with replicas, not {count}");
+            let message = format!("must be from 0 to {size}, the groups of the set, not {count}");
             findings.report(&path, ProblemCode::OutOfRange, message);
         }
     }
