@@ -1,4 +1,4 @@
-"""Required levels hold for all of a unit that something new was added to, slices in each domain that got something."""
+"""Required levels and slices hold for all of a gang that something new was added to."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,16 +12,12 @@ def broken(outcome: Outcome) -> Iterator[str]:
         for name, holder, roles in world.units(gang):
             asked = holder.get("topology") or {}
             pods = outcome.of_gang(gang, roles)
-            fresh = [place for place in pods if place in outcome.fresh.values()]
-            if not fresh:
-                continue
             if "required" in asked:
                 found = {world.domain(place.node, asked["required"]) for place in pods}
                 if len(found) > 1:
                     yield f"{name}: in {len(found)} domains of {asked['required']}, one is required"
             for layer in asked.get("slices", ()):
                 counts = Counter(world.domain(place.node, layer["level"]) for place in pods)
-                touched = {world.domain(place.node, layer["level"]) for place in fresh}
                 for domain, count in sorted(counts.items(), key=str):
-                    if domain in touched and count % layer["size"]:
+                    if count % layer["size"]:
                         yield f"{name}: {count} pods in {domain}, not a multiple of {layer['size']}"
