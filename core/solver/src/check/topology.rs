@@ -57,8 +57,8 @@ fn spread<'a>(cluster: &Cluster<'a>, gang: &'a Gang, plan: &Plan) -> Seats<'a> {
     spread
 }
 
-/// All that is asked of the gang, of its groups and of its roles, where something of them is placed: what runs already
-/// is not judged.
+/// All that is asked of the gang, of its groups and of its roles, running replicas included; but how many a domain may
+/// hold at most only where something is placed.
 fn asked(
     cluster: &Cluster<'_>,
     gang: &Gang,
@@ -68,7 +68,7 @@ fn asked(
     found: &mut Violations,
 ) {
     let mut judge = |asked: Option<&Closeness>, of: &str, roles: &[&str]| {
-        let Some(asked) = asked.filter(|_| new.keys().any(|(_, role)| roles.contains(role))) else { return };
+        let Some(asked) = asked else { return };
         let outside = |seats: &Seats<'_>| {
             let mut names = seats.keys().filter(|(_, role)| roles.contains(role)).map(|(node, _)| *node);
             names.find(|node| !is_inside(cluster, cluster.nodes[node])).map(str::to_owned)
@@ -78,7 +78,7 @@ fn asked(
         if let Some(node) = outside(spread).filter(|_| asked.required.as_ref().is_some_and(is_key)) {
             found.add(Rule::TopologySplit, path, message(node));
         } else if let Some(node) =
-            outside(new).filter(|_| asked.slices.iter().any(|slice| is_key(&slice.level)))
+            outside(spread).filter(|_| asked.slices.iter().any(|slice| is_key(&slice.level)))
         {
             found.add(Rule::SlicesBroken, path, message(node));
         }
@@ -132,7 +132,7 @@ fn close(
     }
     for slice in &asked.slices {
         let size = i128::from(slice.size);
-        if let Some((_, count)) = counts(&slice.level).iter().find(|(new, count)| *new && count % size != 0) {
+        if let Some((_, count)) = counts(&slice.level).iter().find(|(_, count)| count % size != 0) {
             let message = format!(
                 "the replicas{of} in each {} must be a multiple of {size}, one has {count}",
                 slice.level

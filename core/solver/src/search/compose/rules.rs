@@ -64,14 +64,14 @@ impl Test {
     }
 
     /// The vectors that a domain may hold in which `running` run: those that pass, and those in which nothing new is
-    /// what the test is about. What runs is not judged.
+    /// what the test is about. Of what runs only slices are judged.
     pub(super) fn mask_beside(&self, space: &Space, running: &[usize]) -> Counts {
         space.only(|vector| self.passes(vector) || self.spares(vector, running))
     }
 
-    /// Whether nothing that the test is about is new.
+    /// Whether nothing that the test is about is new. Slices are whole everywhere, or the gang gets nothing.
     fn spares(&self, vector: &[usize], running: &[usize]) -> bool {
-        self.is_about(|role| vector[role] == running[role])
+        !matches!(self, Self::Multiple(..)) && self.is_about(|role| vector[role] == running[role])
     }
 
     /// Whether some replica that the test is about runs.
@@ -209,23 +209,25 @@ impl Rules {
         rules
     }
 
-    /// A unit whose running replicas do not lie in one domain of the level that it requires gets no more of them;
-    /// what runs is not judged.
+    /// A gang gets nothing while running replicas of one of its units do not lie in one domain of the level that the unit
+    /// requires, or lie outside the topology where it asks for slices.
     fn close_split_units(&mut self, model: &Model, demand: &Demand) {
-        for unit in &mut self.units {
-            let Some(level) = unit.required else { continue };
-            let mut domains = unit
-                .roles
-                .iter()
-                .flat_map(|role| &demand.running[*role])
-                .map(|node| model.topology.domain_of(level, *node));
-            let Some(first) = domains.next() else { continue };
-            if first.is_none() || domains.any(|domain| domain != first) {
-                unit.required = None;
-                for role in &unit.roles {
-                    self.kept_from[*role].fill(true);
-                }
-            }
+        let is_split = |unit: &Unit| {
+            let nodes = || unit.roles.iter().flat_map(|role| &demand.running[*role]);
+            let lies_apart = |level: Level| {
+                let mut domains = nodes().map(|node| model.topology.domain_of(level, *node));
+                let first = domains.next();
+                first.is_some_and(|first| first.is_none() || domains.any(|domain| domain != first))
+            };
+            let lies_outside = |level: Level| {
+                level != model.topology.node_level()
+                    && nodes().any(|node| model.topology.domain_of(level, *node).is_none())
+            };
+            unit.required.is_some_and(lies_apart) || unit.sliced.is_some_and(lies_outside)
+        };
+        if self.units.iter().any(is_split) {
+            self.kept_from.iter_mut().for_each(|nodes| nodes.fill(true));
+            self.units.iter_mut().for_each(|unit| unit.required = None);
         }
     }
 
