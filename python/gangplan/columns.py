@@ -121,7 +121,7 @@ class RoleColumns:
     Attributes:
         gangs: Position of its gang.
         names: Unique in its gang.
-        replicas: How many, running ones included; 0: none of this role.
+        replicas: How many, running ones included; at least 1.
         requests: By resource, then role: what one replica takes. Each takes one of ``pods``, whatever is said here.
         needs: Position in ``Columns.needs``, or none; empty: none.
         mins: The gang has no replicas or at least so many of the role; none: all, or 0 where the gang has a minimum of

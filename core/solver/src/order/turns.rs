@@ -45,7 +45,7 @@ pub(crate) struct Turns<'m> {
     broken_first: bool,
     /// By queue; the last one is above all roots and holds the gangs of no queue.
     lines: Vec<Line>,
-    /// What the gangs that had a turn got, for the next.
+    /// What the elastic gangs that had a turn got, for the next; others have one turn only.
     seats: BTreeMap<GangId, Vec<Spot>>,
     /// Queues that must be entered anew, with all above them, before the next turn.
     moved: Vec<Option<QueueId>>,
@@ -188,7 +188,7 @@ impl<'m> Turns<'m> {
     fn demand(&self, gang: GangId) -> Option<Demand> {
         let seats = self.seats(gang);
         if !self.model.gang(gang).is_elastic() {
-            return if seats.is_empty() { Demand::minimum(self.model, gang) } else { None };
+            return Demand::minimum(self.model, gang);
         }
         if seats.is_empty()
             && let Some(minimum) = Demand::minimum(self.model, gang)
@@ -205,7 +205,7 @@ impl<'m> Turns<'m> {
         let facts = self.model.gang(gang);
         if facts.is_elastic() {
             self.demand(gang)?;
-        } else if !facts.waits() || !self.seats(gang).is_empty() {
+        } else if !facts.waits() {
             return None;
         }
         let optional = if facts.is_elastic() { self.optional(gang) } else { 0 };

@@ -81,13 +81,14 @@ impl Built {
         self.ask(options, stop, |ledger, budget| plan(ledger, options, budget))?.0
     }
 
-    /// Why a gang does not start when all have their turn; none if it does, or does not wait.
+    /// Why the gang of a row does not start when all have their turn; none if it does, or does not wait, or is not there.
     pub(super) fn refusal(
         &mut self,
-        gang: GangId,
+        gang: u32,
         options: &SolveOptions,
         stop: &AtomicBool,
     ) -> Result<Option<Rejection>, Error> {
+        let Some(gang) = self.gang(gang) else { return document::sound(options).map(|()| None) };
         let found = self.ask(options, stop, |ledger, budget| {
             let refused = decide(ledger, options, budget).refused;
             let index = refused.iter().position(|refused| refused.demand.gang == gang)?;
@@ -96,14 +97,15 @@ impl Built {
         Ok(found.0)
     }
 
-    /// Why a gang cannot start as things stand, as if no other waited; none if it can, or does not wait.
+    /// Why the gang of a row cannot start as things stand, as if no other waited; none if it can, or does not wait, or is
+    /// not there.
     pub(super) fn explain_alone(
         &mut self,
-        gang: GangId,
+        gang: u32,
         options: &SolveOptions,
         stop: &AtomicBool,
     ) -> Result<Option<Rejection>, Error> {
-        let Some(demand) = Demand::minimum(&self.model, gang) else {
+        let Some(demand) = self.gang(gang).and_then(|gang| Demand::minimum(&self.model, gang)) else {
             return document::sound(options).map(|()| None);
         };
         let found = self.ask(options, stop, |ledger, budget| {

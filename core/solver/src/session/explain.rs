@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::held::Session;
-use crate::document::{self, Rejection, SolveOptions};
+use crate::document::{Rejection, SolveOptions};
 use crate::error::Error;
 
 impl Session {
@@ -19,10 +19,7 @@ impl Session {
         stop: &AtomicBool,
     ) -> Result<Option<Rejection>, Error> {
         self.name_pods();
-        match self.built.gang(gang) {
-            Some(gang) => self.built.explain_alone(gang, options, stop),
-            None => document::sound(options).map(|()| None),
-        }
+        self.built.explain_alone(gang, options, stop)
     }
 
     /// Why the gang of a row does not start when all that wait have their turns, as the plan says it; none if it does,
@@ -37,9 +34,6 @@ impl Session {
         stop: &AtomicBool,
     ) -> Result<Option<Rejection>, Error> {
         self.name_pods();
-        match self.built.gang(gang) {
-            Some(gang) => self.built.refusal(gang, options, stop),
-            None => document::sound(options).map(|()| None),
-        }
+        self.built.refusal(gang, options, stop)
     }
 }

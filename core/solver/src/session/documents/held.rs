@@ -127,10 +127,7 @@ impl DocumentSession {
         options: &SolveOptions,
         stop: &AtomicBool,
     ) -> Result<Option<Rejection>, Error> {
-        match self.build().gang(gang) {
-            Some(gang) => self.build().explain_alone(gang, options, stop),
-            None => sound(options).map(|()| None),
-        }
+        self.build().explain_alone(gang, options, stop)
     }
 
     /// As [`Session::refusal`].
@@ -143,10 +140,7 @@ impl DocumentSession {
         options: &SolveOptions,
         stop: &AtomicBool,
     ) -> Result<Option<Rejection>, Error> {
-        match self.build().gang(gang) {
-            Some(gang) => self.build().refusal(gang, options, stop),
-            None => sound(options).map(|()| None),
-        }
+        self.build().refusal(gang, options, stop)
     }
 
     /// The model of the snapshot as it is.
