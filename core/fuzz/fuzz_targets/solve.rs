@@ -1,20 +1,30 @@
-//! Any small cluster: its plan obeys all rules, whatever the budget.
+//! Any small cluster, plain or with rules of every kind, in documents or in a session: the laws hold.
 #![no_main]
 
 #[path = "../../solver/tests/clusters/mod.rs"]
 mod clusters;
+#[path = "../../solver/tests/rich/mod.rs"]
+mod rich;
+#[path = "../../solver/tests/tables/mod.rs"]
+mod tables;
+#[path = "../../solver/tests/trial/mod.rs"]
+mod trial;
 
-use std::sync::atomic::AtomicBool;
-
+use clusters::Tape;
 use gangplan_solver::document::SolveOptions;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let (head, tail) = bytes.split_at(bytes.len().min(1));
-    let budget = head.first().map_or(200_000_000, |byte| i64::from(*byte) * i64::from(*byte) * 40);
-    let snapshot = clusters::snapshot(tail);
-    let options = SolveOptions { budget, ..SolveOptions::default() };
-    let plan = gangplan_solver::solve(&snapshot, &options, &AtomicBool::new(false)).expect("a sound snapshot");
-    let violations = gangplan_solver::check(&snapshot, &plan).expect("a sound snapshot");
-    assert!(violations.is_empty(), "{violations:?}\n{snapshot:#?}\n{plan:#?}");
+    let (kind, tape) = bytes.split_at(bytes.len().min(1));
+    match kind.first().map_or(0, |kind| kind % 8) {
+        0 => {
+            let budget = 1 + i64::from(kind.first().copied().unwrap_or(0)).pow(2) * 40;
+            let options = SolveOptions { budget, ..SolveOptions::default() };
+            rich::laws::judge(&clusters::snapshot(tape), &options, &tape[tape.len() / 2..]);
+        }
+        1 => {
+            tables::history::hold(&mut Tape::new(tape), 12);
+        }
+        _ => rich::laws::hold(tape),
+    }
 });

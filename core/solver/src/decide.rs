@@ -42,6 +42,8 @@ pub(crate) enum Because {
     Behind(GangId),
     /// It fits only into room that is kept for this gang.
     KeptFor(GangId),
+    /// Replicas of it are leaving, without which it cannot have its minimum.
+    Leaving,
 }
 
 /// Gives every waiting gang its turns: one for its minimum, then one for each step of its growth. What is placed stays
@@ -151,6 +153,9 @@ impl<'m> Round<'_, 'm, '_> {
         if self.budget.poll().is_some() {
             return Err((false, Because::Stopped));
         }
+        if !demand.reaches_minimum(self.ledger.model()) {
+            return Err((true, Because::Leaving));
+        }
         if !quota::admits(self.ledger, demand) {
             return Err((true, Because::Itself));
         }
@@ -227,6 +232,10 @@ impl<'m> Round<'_, 'm, '_> {
 
     /// Refuses a gang that comes behind one that cannot start; its own reason goes first, if it has one.
     fn refuse_behind(&mut self, demand: Demand, head: GangId) {
+        if !demand.reaches_minimum(self.ledger.model()) {
+            self.decision.refused.push(Refused { demand, proven: true, because: Because::Leaving });
+            return;
+        }
         let fits = quota::admits(self.ledger, &demand) && {
             let checkpoint = self.ledger.checkpoint();
             self.budget.refill();

@@ -3,14 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 mod clusters;
+mod trial;
 
 use std::sync::atomic::AtomicBool;
 
-use clusters::{Tape, member, plan_for, snapshot};
-use gangplan_solver::document::{ChangeKind, Node, Plan, Snapshot, SolveOptions, decode, encode};
+use clusters::{Tape, plan_for, snapshot};
+use gangplan_solver::document::{ChangeKind, Plan, Snapshot, SolveOptions, decode, encode};
 use gangplan_solver::{check, evaluate, solve};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use trial::{add_nodes, amount, apply, as_things_stand, set_replicas};
 
 fn tapes() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..260)
@@ -161,115 +163,6 @@ proptest! {
         let plan = solve(&snapshot, &options, &AtomicBool::new(false)).unwrap();
         prop_assert_eq!(check(&snapshot, &plan).unwrap(), vec![]);
     }
-}
-
-/// The snapshot in which what the plan places runs, and of the refused gangs only `name` waits.
-fn as_things_stand(snapshot: &Snapshot, plan: &Plan, name: &str) -> Snapshot {
-    let mut after = snapshot.clone();
-    for (gang, roles) in &plan.placements {
-        for (role, nodes) in roles {
-            let running = |index: i64| {
-                snapshot.running.iter().any(|held| {
-                    (held.gang.as_ref(), held.role.as_ref(), held.index)
-                        == (Some(gang), Some(role), Some(index))
-                })
-            };
-            let free_indexes = (0..).filter(|index| !running(*index));
-            for (node, index) in nodes.iter().zip(free_indexes) {
-                after.running.push(member(gang, role, index, node));
-            }
-        }
-    }
-    for gang in &mut after.gangs {
-        if gang.name == name || !plan.rejections.contains_key(&gang.name) {
-            continue;
-        }
-        // Another refused gang: what runs of it stays, what waits is forgotten.
-        let held: Vec<_> =
-            after.running.iter_mut().filter(|held| held.gang.as_ref() == Some(&gang.name)).collect();
-        gang.roles.retain_mut(|role| {
-            role.replicas = 0;
-            for held in held.iter().filter(|held| held.role.as_ref() == Some(&role.name)) {
-                assert!(held.index.is_some());
-                role.replicas += 1;
-            }
-            role.replicas > 0
-        });
-        gang.traffic.clear();
-        let mut next = std::collections::BTreeMap::new();
-        for held in held {
-            let index = next.entry(held.role.clone()).or_insert(0);
-            held.index = Some(*index);
-            *index += 1;
-        }
-    }
-    after.gangs.retain(|gang| !gang.roles.is_empty());
-    after
-}
-
-fn apply(snapshot: &mut Snapshot, name: &str, change: &gangplan_solver::document::Change) {
-    match change.kind {
-        ChangeKind::Replicas => {
-            let to = change.to.as_ref().unwrap().parse().unwrap();
-            set_replicas(snapshot, name, change.role.as_ref().unwrap(), to);
-        }
-        ChangeKind::Level => {
-            let gang = snapshot.gangs.iter_mut().find(|gang| gang.name == name).unwrap();
-            let to = change.to.clone().unwrap();
-            if to == "cluster" {
-                let asked = gang.topology.as_mut().unwrap();
-                asked.preferred = asked.required.take();
-            } else {
-                gang.topology.as_mut().unwrap().required = Some(to);
-            }
-        }
-        ChangeKind::Limit => {
-            let queue = snapshot.queues.iter_mut().find(|queue| Some(&queue.name) == change.queue.as_ref());
-            queue.unwrap().limit.insert(change.resource.clone().unwrap(), change.to.clone().unwrap());
-        }
-        ChangeKind::Request => {
-            let gang = snapshot.gangs.iter_mut().find(|gang| gang.name == name).unwrap();
-            let role = gang.roles.iter_mut().find(|role| Some(&role.name) == change.role.as_ref()).unwrap();
-            role.requests.insert(change.resource.clone().unwrap(), change.to.clone().unwrap());
-        }
-        ChangeKind::Nodes => add_nodes(snapshot, change, change.to.as_ref().unwrap().parse().unwrap()),
-        // As if all that is held there were free, which is no less than what the change frees.
-        ChangeKind::Free => {
-            let (resource, at) = (change.resource.as_ref().unwrap(), change.at.as_ref().unwrap());
-            for node in snapshot.nodes.iter_mut().filter(|node| lies_in(node, at)) {
-                if let Some(offer) = node.allocatable.get_mut(resource) {
-                    *offer = (2 * amount(resource, offer)).to_string();
-                }
-            }
-        }
-        ChangeKind::Constraint => unreachable!("not offered yet"),
-        ChangeKind::Wait => {
-            snapshot.gangs.retain(|gang| Some(&gang.name) != change.gang.as_ref());
-            snapshot.running.retain(|held| held.gang.is_none() || held.gang != change.gang);
-        }
-    }
-}
-
-fn lies_in(node: &Node, domain: &str) -> bool {
-    let place: Option<Vec<&str>> =
-        ["zone", "rack"].iter().map(|key| node.labels.get(*key).map(String::as_str)).collect();
-    let within = place.is_some_and(|place| place.join("/") == domain || place[0] == domain);
-    domain.is_empty() || node.name == domain || within
-}
-
-fn add_nodes(snapshot: &mut Snapshot, change: &gangplan_solver::document::Change, count: usize) {
-    let like = snapshot.nodes.iter().find(|node| Some(&node.name) == change.node.as_ref()).unwrap().clone();
-    snapshot.nodes.extend((0..count).map(|index| Node { name: format!("new-{index}"), ..like.clone() }));
-}
-
-fn set_replicas(snapshot: &mut Snapshot, name: &str, role: &str, to: i64) {
-    let gang = snapshot.gangs.iter_mut().find(|gang| gang.name == name).unwrap();
-    gang.roles.iter_mut().find(|known| known.name == role).unwrap().replicas = to;
-}
-
-fn amount(resource: &str, text: &str) -> i64 {
-    use gangplan_solver::document::{Rounding, parse_quantity};
-    parse_quantity(resource, text, Rounding::Up).unwrap()
 }
 
 /// The laws are worth what the random clusters show: every refusal, every change, both searches.

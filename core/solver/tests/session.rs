@@ -5,14 +5,13 @@
 mod clusters;
 mod tables;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use clusters::{Tape, seeded_bytes};
-use gangplan_solver::document::{Queue, SolveOptions};
-use gangplan_solver::session::{Cause, Columns, Delta, NONE, Session};
+use gangplan_solver::document::SolveOptions;
+use gangplan_solver::session::{Cause, Delta, Session};
 use gangplan_solver::solve;
-use tables::{add, by_name, columns, decide, document, gang, position, taint};
+use tables::{by_name, columns, decide, document, history, position};
 
 #[test]
 fn columns_and_documents_decide_alike() {
@@ -33,79 +32,13 @@ fn columns_and_documents_decide_alike() {
     assert!(placed > 1000 && refused > 500, "{placed} placed, {refused} refused");
 }
 
-fn random_delta(tape: &mut Tape<'_>, columns: &Columns, step: usize) -> Delta {
-    let node = position(tape, columns.nodes.names.len());
-    let role = position(tape, columns.roles.names.len());
-    let index = i64::from(tape.below(u8::try_from(columns.roles.replicas[role as usize]).unwrap()));
-    let amounts =
-        vec![i64::from(tape.range(1, 17)) * 1000, i64::from(tape.below(6)), i64::from(tape.range(1, 20))];
-    match tape.below(12) {
-        0 => Delta::ReplicaGone { role, index },
-        1 => Delta::PodBound { requests: amounts, queue: tape.pick(&[NONE, 0, 1]), node },
-        2 if !columns.pods.nodes.is_empty() => {
-            Delta::PodGone { pod: position(tape, columns.pods.nodes.len()) }
-        }
-        3 => Delta::NodeResized { node, allocatable: amounts },
-        4 | 5 => Delta::NodeCordoned { node, unschedulable: tape.once_in(2) },
-        6 if tape.once_in(4) => Delta::NodeRemoved { node },
-        7 => Delta::NodeAdded {
-            name: format!("new-{step}"),
-            allocatable: amounts,
-            labels: vec![
-                ("zone".to_owned(), format!("zone-{}", tape.below(3))),
-                ("rack".to_owned(), format!("rack-{}", tape.below(4))),
-            ],
-            taints: if tape.once_in(4) { vec![taint()] } else { vec![] },
-        },
-        8 => Delta::GangAdded(gang(tape, &format!("h{step}"))),
-        9 if tape.once_in(2) => Delta::GangRemoved { gang: position(tape, columns.gangs.names.len()) },
-        10 => Delta::QueueChanged(Queue {
-            name: "low".to_owned(),
-            parent: Some("root".to_owned()),
-            limit: BTreeMap::from([("gpu".to_owned(), tape.range(2, 40).to_string())]),
-            ..Queue::default()
-        }),
-        _ => Delta::ReplicaBound { role, index, node, reserved: tape.once_in(2) },
-    }
-}
-
-/// Rows as a session counts them: those of the columns, then those that were added.
-fn follow(columns: &mut Columns, delta: &Delta) {
-    match delta {
-        Delta::NodeAdded { name, .. } => columns.nodes.names.push(name.clone()),
-        Delta::GangAdded(gang) => add(columns, gang),
-        Delta::PodBound { node, .. } => columns.pods.nodes.push(*node),
-        _ => {}
-    }
-}
-
 #[test]
 fn a_session_decides_as_a_fresh_one_after_every_step_of_a_history() {
     let (mut changed, mut unchanged) = (0, 0);
     for seed in 0..250 {
-        let bytes = seeded_bytes(seed, 1200);
-        let mut tape = Tape::new(&bytes);
-        let mut rows = columns(&mut tape);
-        let mut session = Session::open(rows.clone()).unwrap();
-        for step in 1..25 {
-            let delta = random_delta(&mut tape, &rows, step);
-            let epoch = session.epoch();
-            let effective = session.apply(step as u64, std::slice::from_ref(&delta)).unwrap();
-            assert_eq!(session.epoch(), epoch + u64::from(effective));
-            follow(&mut rows, &delta);
-            if effective {
-                changed += 1;
-            } else {
-                unchanged += 1;
-            }
-            let decisions = by_name(&rows, &decide(&mut session));
-            let snapshot = session.snapshot();
-            let fresh = by_name(&snapshot, &decide(&mut Session::open(snapshot.clone()).unwrap()));
-            assert_eq!(decisions, fresh, "seed {seed}, step {step}: {delta:?}");
-            // Deltas that are known already change nothing, and older ones are refused.
-            assert!(!session.apply(step as u64, std::slice::from_ref(&delta)).unwrap());
-            assert!(session.apply(step as u64 - 1, &[]).is_err());
-        }
+        let effects = history::hold(&mut Tape::new(&seeded_bytes(seed, 1200)), 24);
+        changed += effects.changed;
+        unchanged += effects.unchanged;
     }
     assert!(changed > 2000 && unchanged > 200, "{changed} changed something, {unchanged} did not");
 }

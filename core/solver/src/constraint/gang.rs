@@ -40,6 +40,17 @@ impl Demand {
         }
     }
 
+    /// Whether a gang can have its minimum at all while replicas of it are leaving.
+    pub(crate) fn reaches_minimum(&self, model: &Model) -> bool {
+        let facts = model.gang(self.gang);
+        if facts.roles.iter().all(|role| role.leaving.is_empty()) || self.choice.is_some() {
+            return true;
+        }
+        let totals: Vec<i64> =
+            self.have().iter().zip(&self.counts).map(|(have, count)| have + count).collect();
+        is_legal(facts, &totals)
+    }
+
     /// All of a gang, as if none of it ran.
     pub(crate) fn afresh(model: &Model, gang: GangId) -> Self {
         let roles = &model.gang(gang).roles;
@@ -63,7 +74,7 @@ impl Demand {
     fn least_with(self, model: &Model, most: Vec<i64>) -> Self {
         let facts = model.gang(self.gang);
         let have = self.have();
-        let floor: Vec<i64> = facts.roles.iter().zip(&have).map(|(role, have)| role.min.max(*have)).collect();
+        let floor = floor(facts, &have, &most);
         let totals = fewest(facts, &have, &most);
         let counts: Vec<i64> = totals.iter().zip(&have).map(|(total, have)| total - have).collect();
         // More than one role can grow beyond its own minimum, or the fewest may be too few.
@@ -192,9 +203,16 @@ pub(crate) fn has_groups(facts: &GangFacts, totals: &[i64]) -> bool {
     met.iter().zip(&facts.min_groups).all(|(met, min)| met >= min)
 }
 
+/// The minimums of the roles, as far as `most` further replicas reach.
+fn floor(facts: &GangFacts, have: &[i64], most: &[i64]) -> Vec<i64> {
+    let reach = have.iter().zip(most).map(|(have, most)| have + most);
+    let roles = facts.roles.iter().zip(have).zip(reach);
+    roles.map(|((role, have), reach)| role.min.max(*have).min(reach)).collect()
+}
+
 /// Totals that are legal with few replicas beyond `have`, roles of higher priority first.
 fn fewest(facts: &GangFacts, have: &[i64], most: &[i64]) -> Vec<i64> {
-    let mut totals: Vec<i64> = facts.roles.iter().zip(have).map(|(role, have)| role.min.max(*have)).collect();
+    let mut totals = floor(facts, have, most);
     let limit = |role: usize| have[role] + most[role];
     let mut order: Vec<usize> = (0..totals.len()).collect();
     order.sort_by_key(|role| (std::cmp::Reverse(facts.roles[*role].priority), *role));

@@ -45,7 +45,7 @@ pub enum Rule {
     CompanyUnwanted,
     /// No single zone of a node has enough for a replica that needs one.
     ZoneTooSmall,
-    /// The minimum of a group, or of a set of groups, is not met.
+    /// The minimum of a group, or of a set of groups, is not met; that of a gang, because replicas of it are leaving.
     GroupIncomplete,
     /// The sums suffice, the pieces do not.
     PackingImpossible,

@@ -78,7 +78,8 @@ fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<
     let facts = model.role(demand.gang, role);
     let running = facts.replicas - facts.to_start();
     // Indexes of running replicas stay below the count, and something must be left to start.
-    let above_running = facts.running.iter().map(|replica| replica.index + 1).max().unwrap_or(0);
+    let taken = facts.running.iter().map(|replica| replica.index).chain(facts.leaving.iter().copied());
+    let above_running = taken.max().map_or(0, |index| index + 1);
     let others_start = demand.roles().any(|other| other != role);
     let least = above_running.max(running + i64::from(!others_start)).max(1);
     let mut fits = |count: i64| {

@@ -52,6 +52,10 @@ pub(super) fn of_turn(model: &Model, because: Because) -> Option<Reason> {
                 format!("waits behind {}, which came first in its queue and cannot start", name(head));
             (Stage::Fairness, Rule::QueueHeadWaits, message)
         }
+        Because::Leaving => {
+            let message = "replicas of it are leaving, without which it cannot have its minimum".to_owned();
+            (Stage::Packing, Rule::GroupIncomplete, message)
+        }
         Because::KeptFor(head) => {
             let message = format!("fits only into room that is kept for {}, which comes first", name(head));
             (Stage::Earmark, Rule::RoomKept, message)

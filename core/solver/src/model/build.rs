@@ -38,10 +38,10 @@ impl Model {
         let mut sorted: Vec<&Gang> = snapshot.gangs.iter().collect();
         sorted.sort_by(|a, b| a.name.cmp(&b.name));
         let mut companies = Companies::new(&nodes);
-        let mut leaving: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+        let mut leaving: BTreeMap<(&str, &str), Vec<i64>> = BTreeMap::new();
         for holder in snapshot.running.iter().filter(|holder| holder.terminating) {
-            if let (Some(gang), Some(role)) = (&holder.gang, &holder.role) {
-                *leaving.entry((gang, role)).or_default() += 1;
+            if let (Some(gang), Some(role), Some(index)) = (&holder.gang, &holder.role, holder.index) {
+                leaving.entry((gang, role)).or_default().push(index);
             }
         }
         let mut replicas = replicas(&running, &node_ids);

@@ -168,8 +168,8 @@ pub(crate) struct RoleFacts {
     pub(crate) shape: ShapeId,
     /// By index.
     pub(crate) running: Vec<RunningReplica>,
-    /// Replicas that are leaving: they hold nothing, and their indexes are not for new ones.
-    pub(crate) leaving: i64,
+    /// Indexes of replicas that are leaving: they hold nothing, and their indexes are not for new ones.
+    pub(crate) leaving: Vec<i64>,
     /// At least so many, if the gang has any replica.
     pub(crate) min: i64,
     pub(crate) priority: i64,
@@ -184,10 +184,14 @@ pub(crate) struct RoleFacts {
 }
 
 impl RoleFacts {
+    /// How many replicas are left when those that leave are gone and none is started anew in their stead.
+    pub(crate) fn staying(&self) -> i64 {
+        self.replicas - i64::try_from(self.leaving.len()).expect("indexes are below `replicas`")
+    }
+
     /// How many replicas must still start.
     pub(crate) fn to_start(&self) -> i64 {
-        let running = i64::try_from(self.running.len()).expect("indexes are below `replicas`");
-        self.replicas - running - self.leaving
+        self.staying() - i64::try_from(self.running.len()).expect("indexes are below `replicas`")
     }
 }
 

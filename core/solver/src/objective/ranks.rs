@@ -10,7 +10,7 @@ const MANY: usize = 512;
 /// Rounds of exchanges.
 const MOST_ROUNDS: usize = 16;
 
-/// The nodes of the replicas that start, by ascending index of those that do not run yet, so that neighbours by rank
+/// The nodes of the replicas that start, by ascending index of those that neither run nor leave, so that neighbours by rank
 /// are parted by few levels. In canonical order neighbours are together already, unless some run in between: then
 /// exchanges are made while they help.
 pub(crate) fn in_rank(model: &Model, gang: GangId, role: RoleId, mut nodes: Vec<NodeId>) -> Vec<NodeId> {
@@ -22,8 +22,10 @@ pub(crate) fn in_rank(model: &Model, gang: GangId, role: RoleId, mut nodes: Vec<
     }
     let fixed: BTreeMap<i64, NodeId> =
         facts.running.iter().map(|replica| (replica.index, replica.node)).collect();
-    let open: Vec<i64> =
-        (0..facts.replicas).filter(|index| !fixed.contains_key(index)).take(nodes.len()).collect();
+    let open: Vec<i64> = (0..facts.replicas)
+        .filter(|index| !fixed.contains_key(index) && !facts.leaving.contains(index))
+        .take(nodes.len())
+        .collect();
     let at = |nodes: &[NodeId], index: i64| {
         fixed.get(&index).copied().or_else(|| nodes.get(open.binary_search(&index).ok()?).copied())
     };

@@ -2,12 +2,14 @@
 // Each test file uses some of it.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod history;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use gangplan_solver::document::{
     Closeness, Gang, Node, NodeSelectorTerm, Queue, Role, Running, Snapshot, SolveOptions, Taint,
-    TaintEffect, Toleration,
+    TaintEffect, Toleration, TolerationEffect, TolerationOperator,
 };
 use gangplan_solver::session::{Columns, Decisions, LabelColumn, NONE, NewGang, NewRole, NodeNeeds, Session};
 
@@ -90,7 +92,12 @@ pub fn taint() -> Taint {
 }
 
 fn toleration() -> Toleration {
-    serde_json::from_str(r#"{"key": "dedicated", "operator": "Exists"}"#).unwrap()
+    Toleration {
+        key: "dedicated".to_owned(),
+        operator: TolerationOperator::Exists,
+        value: String::new(),
+        effect: TolerationEffect::All,
+    }
 }
 
 pub fn position(tape: &mut Tape<'_>, end: usize) -> u32 {

@@ -197,7 +197,7 @@ impl Part<'_> {
                         inside_topology: tied,
                         running: std::mem::take(&mut running[row]),
                         own: [RoleId::new(index)],
-                        leaving: 0,
+                        leaving: Vec::new(),
                         min: optional(&columns.roles.mins, row).unwrap_or(if min_member.is_some() {
                             0
                         } else {

@@ -41,7 +41,7 @@ pub(super) fn next(
         // A part of a gang need not be legal by itself.
         let is_part = demand.counts != whole.counts
             || !facts.is_elastic()
-                && facts.roles.iter().zip(&totals).any(|(role, total)| total + role.leaving < role.replicas);
+                && facts.roles.iter().zip(&totals).any(|(role, total)| *total < role.staying());
         let fits = sums.total.has(space.number(wanted)) && (is_part || has_groups(facts, &totals));
         return (fits && before.is_none()).then(|| candidate(wanted.clone()));
     };

@@ -1,0 +1,79 @@
+//! Laws that hold for gangs with rules of every kind.
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
+
+mod clusters;
+mod rich;
+mod trial;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use clusters::{Tape, seeded_bytes};
+use gangplan_solver::solve;
+
+#[test]
+fn plans_for_gangs_with_rules_of_every_kind_keep_the_laws() {
+    for seed in 0..1200 {
+        rich::laws::hold(&seeded_bytes(seed, 500));
+    }
+}
+
+/// The laws are worth what the random clusters show.
+#[test]
+fn the_random_clusters_reach_rules_stages_and_changes() {
+    let mut seen = BTreeMap::<String, usize>::new();
+    let mut note = |what: String| *seen.entry(what).or_default() += 1;
+    for seed in 0..1200 {
+        let bytes = seeded_bytes(seed, 500);
+        let mut tape = Tape::new(&bytes);
+        let options = rich::options(&mut tape);
+        let snapshot = rich::snapshot(&mut tape);
+        let plan = solve(&snapshot, &options, &AtomicBool::new(false)).unwrap();
+        plan.placements.keys().for_each(|_| note("placed".to_owned()));
+        plan.earmarks.keys().for_each(|_| note("earmark".to_owned()));
+        for rejection in plan.rejections.values() {
+            note(rejection.rule.clone());
+            note(format!("proven {}", rejection.proven));
+            rejection.changes.iter().for_each(|change| {
+                let owner = match (&change.group, &change.role) {
+                    (Some(_), _) => " of a group",
+                    (_, Some(_)) => " of a role",
+                    _ => "",
+                };
+                note(format!("{:?}{owner}", change.kind));
+            });
+        }
+    }
+    let wanted = [
+        "placed",
+        "earmark",
+        "proven true",
+        "Replicas of a role",
+        "Level",
+        "Limit",
+        "Wait",
+        "Request of a role",
+        "Nodes",
+        "Constraint of a role",
+        "Constraint of a group",
+        "QUEUE_CLOSED",
+        "QUEUE_LIMIT_EXCEEDED",
+        "QUEUE_DESERVED_EXCEEDED",
+        "GUARANTEE_KEPT",
+        "QUEUE_HEAD_WAITS",
+        "NAMESPACE_QUOTA_EXCEEDED",
+        "CAPACITY_INSUFFICIENT",
+        "TOPOLOGY_TOO_SMALL",
+        "TOPOLOGY_SPLIT",
+        "SLICES_BROKEN",
+        "SPREAD_EXCEEDED",
+        "COMPANY_MISSING",
+        "ZONE_TOO_SMALL",
+        "GROUP_INCOMPLETE",
+        "PACKING_IMPOSSIBLE",
+    ];
+    for what in wanted {
+        assert!(seen.get(what).copied().unwrap_or(0) >= 2, "{what} is hardly seen: {seen:?}");
+    }
+}
