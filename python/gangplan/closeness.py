@@ -60,9 +60,12 @@ class Closeness:
         required: All replicas must lie in one domain of this level: a key of the snapshot's ``topology``, or
             ``node``.
         preferred: They should lie in one domain of this level; where none fits, in one of the next level out; where
-            none of those fits either, in as few of the outermost domains as possible.
+            none of those fits either, in as few of the outermost domains as possible. One that is no finer than the
+            required level asks for nothing more.
         slices: Up to three layers; the size of an outer one is a multiple of the size of an inner one.
-        balanced: As even as possible over the fewest domains that fit.
+        balanced: As even as possible over few domains: the smallest part as large as can be, then the largest as
+            small. Domains of the outermost slices, else of the finest key of the topology, else, inside one of these,
+            nodes.
         spread: Caps on the replicas in one domain.
     """
 

@@ -66,7 +66,7 @@ def labels(draw, place):
 def gang(draw, name):
     levels = [None, "block", "rack", "node"]
     required = draw(st.sampled_from(levels))
-    preferred = draw(st.sampled_from([None, *levels[levels.index(required) :]]))
+    preferred = draw(st.sampled_from([None, *levels]))
     return gp.Gang(
         name=name,
         queue=draw(st.sampled_from([None, "a", "b"])),

@@ -266,8 +266,7 @@ fn without(snapshot: &Snapshot, change: &Change) -> Snapshot {
         };
         match field {
             "topology.slices" => asked.slices.clear(),
-            "topology.spread" => asked.spread.clear(),
-            _ => asked.required = None,
+            _ => asked.spread.clear(),
         }
     }
     snapshot

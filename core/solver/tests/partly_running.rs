@@ -99,7 +99,11 @@ fn a_higher_limit_is_not_offered_where_the_namespace_allows_no_more() {
     };
     assert!(offers_limit(&snapshot));
     let hard = amounts(&[("cpu", 3)]);
-    snapshot.quotas.push(NamespaceQuota { namespace: String::new(), hard, used: std::collections::BTreeMap::new() });
+    snapshot.quotas.push(NamespaceQuota {
+        namespace: String::new(),
+        hard,
+        used: std::collections::BTreeMap::new(),
+    });
     assert!(!offers_limit(&snapshot));
 }
 

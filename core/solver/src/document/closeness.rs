@@ -34,13 +34,15 @@ pub struct Closeness {
     #[serde(default)]
     pub required: Option<String>,
     /// They should lie in one domain of this level; where none fits, in one of the next level out; where none of
-    /// those fits either, in as few of the outermost domains as possible.
+    /// those fits either, in as few of the outermost domains as possible. One that is no finer than the required
+    /// level asks for nothing more.
     #[serde(default)]
     pub preferred: Option<String>,
     /// Up to three layers; the size of an outer one is a multiple of the size of an inner one.
     #[serde(default)]
     pub slices: Vec<Slice>,
-    /// As even as possible over the fewest domains that fit.
+    /// As even as possible over few domains: the smallest part as large as can be, then the largest as small. Domains
+    /// of the outermost slices, else of the finest key of the topology, else, inside one of these, nodes.
     #[serde(default)]
     pub balanced: bool,
     /// Caps on the replicas in one domain.

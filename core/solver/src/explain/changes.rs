@@ -43,7 +43,7 @@ pub(super) fn changes(
     // No change of the gang opens a queue.
     if quota::closed(model, demand).is_none() {
         changes.extend(fewer_replicas(ledger, demand, budget));
-        changes.extend(level.and_then(|level| level_change(model, demand, level)));
+        changes.extend(demand.required.zip(level).map(|(from, to)| level_change(model, from, to, "")));
         changes.extend(higher_limit(ledger, demand, budget));
         if !impossible {
             changes.extend(waits(ledger, demand, budget));
@@ -148,14 +148,15 @@ fn plural(role: &str, count: i64) -> String {
     if count == 1 || role.ends_with('s') { role.to_owned() } else { format!("{role}s") }
 }
 
-fn level_change(model: &Model, demand: &Demand, level: Level) -> Option<Change> {
-    let (from, to) = (model.topology.name(demand.required?), model.topology.name(level));
-    let text = if level == Level::CLUSTER {
-        format!("prefer one {from} instead of requiring it")
+/// Another required level; `of` tells whose, with a space before it.
+pub(super) fn level_change(model: &Model, from: Level, to: Level, of: &str) -> Change {
+    let (before, after) = (model.topology.name(from), model.topology.name(to));
+    let text = if to == Level::CLUSTER {
+        format!("prefer one {before}{of} instead of requiring it")
     } else {
-        format!("require one {to} instead of one {from}")
+        format!("require one {after}{of} instead of one {before}")
     };
-    Some(Change { to: Some(to.to_owned()), ..change(ChangeKind::Level, text) })
+    Change { to: Some(after.to_owned()), ..change(ChangeKind::Level, text) }
 }
 
 /// The smallest limit that admits the gang, where a single limit is in its way.

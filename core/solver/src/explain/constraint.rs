@@ -1,9 +1,9 @@
-//! Rules that a gang sets itself, and without one of which it would be admitted.
+//! Rules that a gang sets itself, and without one of which, or with a coarser level, it would be admitted.
 
-use super::changes::{admitted, change};
+use super::changes::{admitted, change, level_change};
 use crate::constraint::Demand;
 use crate::document::{Change, ChangeKind, Rule};
-use crate::model::{Closeness, GangFacts, RoleId};
+use crate::model::{Closeness, GangFacts, Level, RoleId};
 use crate::search::Budget;
 use crate::state::Ledger;
 
@@ -19,18 +19,19 @@ enum Owner {
     Role(RoleId),
 }
 
-/// What is left out.
+/// What is left out or relaxed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Slices,
     Spread,
-    Required,
+    /// Relaxed, level by level.
+    Required(Level),
     /// A position in the terms of the role.
     Company(usize),
     SingleZone,
 }
 
-/// The changes that drop one rule and admit the gang, and the rule of the first.
+/// The changes that drop one rule or relax one level and admit the gang, and the rule of the first that is dropped.
 pub(super) fn dropped(
     ledger: &Ledger<'_>,
     demand: &Demand,
@@ -39,15 +40,28 @@ pub(super) fn dropped(
     let model = ledger.model();
     let facts = model.gang(demand.gang);
     let (mut changes, mut first) = (Vec::new(), None);
-    for (owner, part) in candidates(facts).into_iter().take(MOST_TRIALS) {
-        if budget.poll().is_some() {
-            break;
-        }
-        let variant = model.with_gang(demand.gang, |facts| drop_one(facts, owner, part));
+    let mut admits = |change: &dyn Fn(&mut GangFacts)| {
         budget.refill();
-        if admitted(&mut ledger.on(&variant), demand, budget).is_some() {
-            changes.push(told(facts, owner, part));
-            first = first.or(rule(facts, owner, part));
+        let variant = model.with_gang(demand.gang, change);
+        budget.poll().is_none() && admitted(&mut ledger.on(&variant), demand, budget).is_some()
+    };
+    for (owner, part) in candidates(facts).into_iter().take(MOST_TRIALS) {
+        let Part::Required(from) = part else {
+            if admits(&|facts| drop_one(facts, owner, part)) {
+                changes.push(told(facts, owner, part));
+                first = first.or(rule(facts, owner, part));
+            }
+            continue;
+        };
+        // One level after the other, so that the next finer one is known not to do.
+        let coarser = model.topology.fine_to_coarse().filter(|level| *level < from);
+        let enough = |level: &Level| {
+            let required = (*level != Level::CLUSTER).then_some(*level);
+            admits(&|facts| require(facts, owner, required))
+        };
+        if let Some(to) = coarser.into_iter().find(enough) {
+            let (group, role, of) = named(facts, owner);
+            changes.push(Change { group, role, ..level_change(model, from, to, &of) });
         }
     }
     (changes, first)
@@ -58,12 +72,12 @@ fn candidates(facts: &GangFacts) -> Vec<(Owner, Part)> {
     let mut close = |owner: Owner, closeness: Option<&Closeness>| {
         let Some(closeness) = closeness else { return };
         let parts = [
-            (!closeness.slices.is_empty(), Part::Slices),
-            (!closeness.spread.is_empty(), Part::Spread),
-            // That of the gang is told as a level.
-            (closeness.required.is_some() && owner != Owner::Gang, Part::Required),
+            (!closeness.slices.is_empty()).then_some(Part::Slices),
+            (!closeness.spread.is_empty()).then_some(Part::Spread),
+            // That of the gang is the demand's, and relaxed there.
+            closeness.required.filter(|_| owner != Owner::Gang).map(Part::Required),
         ];
-        found.extend(parts.into_iter().filter(|(given, _)| *given).map(|(_, part)| (owner, part)));
+        found.extend(parts.into_iter().flatten().map(|part| (owner, part)));
     };
     close(Owner::Gang, facts.closeness.as_ref());
     for (index, group) in facts.groups.iter().enumerate() {
@@ -91,17 +105,25 @@ fn drop_one(facts: &mut GangFacts, owner: Owner, part: Part) {
         facts.roles[role.index()].single_zone = false;
         return;
     }
-    let closeness = match owner {
+    if let Some(closeness) = closeness_of(facts, owner) {
+        match part {
+            Part::Slices => closeness.slices.clear(),
+            _ => closeness.spread.clear(),
+        }
+    }
+}
+
+fn require(facts: &mut GangFacts, owner: Owner, required: Option<Level>) {
+    if let Some(closeness) = closeness_of(facts, owner) {
+        closeness.required = required;
+    }
+}
+
+fn closeness_of(facts: &mut GangFacts, owner: Owner) -> Option<&mut Closeness> {
+    match owner {
         Owner::Gang => facts.closeness.as_mut(),
         Owner::Group(index) => facts.groups[index].closeness.as_mut(),
         Owner::Role(role) => facts.roles[role.index()].closeness.as_mut(),
-    };
-    if let Some(closeness) = closeness {
-        match part {
-            Part::Slices => closeness.slices.clear(),
-            Part::Spread => closeness.spread.clear(),
-            _ => closeness.required = None,
-        }
     }
 }
 
@@ -122,21 +144,26 @@ fn rule(facts: &GangFacts, owner: Owner, part: Part) -> Option<Rule> {
 fn told(facts: &GangFacts, owner: Owner, part: Part) -> Change {
     let field = match part {
         Part::Slices => "topology.slices".to_owned(),
-        Part::Spread => "topology.spread".to_owned(),
-        Part::Required => "topology.required".to_owned(),
+        Part::Spread | Part::Required(_) => "topology.spread".to_owned(),
         Part::Company(index) => format!("replica_affinity[{index}]"),
         Part::SingleZone => "single_zone".to_owned(),
     };
-    let (group, role) = match owner {
-        Owner::Gang => (None, None),
-        Owner::Group(index) => (Some(facts.groups[index].name.clone()), None),
-        Owner::Role(role) => (None, Some(facts.roles[role.index()].name.clone())),
-    };
-    let of = match (&group, &role) {
-        (Some(group), _) => format!(" of group {group}"),
-        (_, Some(role)) => format!(" of role {role}"),
-        _ => String::new(),
-    };
+    let (group, role, of) = named(facts, owner);
     let text = format!("without {field}{of}");
     Change { group, role, constraint: Some(field), ..change(ChangeKind::Constraint, text) }
+}
+
+/// Group and role of an owner, and both in words.
+fn named(facts: &GangFacts, owner: Owner) -> (Option<String>, Option<String>, String) {
+    match owner {
+        Owner::Gang => (None, None, String::new()),
+        Owner::Group(index) => {
+            let name = &facts.groups[index].name;
+            (Some(name.clone()), None, format!(" for group {name}"))
+        }
+        Owner::Role(role) => {
+            let name = &facts.roles[role.index()].name;
+            (None, Some(name.clone()), format!(" for role {name}"))
+        }
+    }
 }

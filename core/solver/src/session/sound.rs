@@ -86,12 +86,6 @@ impl Findings {
             self.report(format!("$.gangs.bypassed[{row}]"), ProblemCode::OutOfRange, message);
         }
         self.length(gangs.min_members.len(), "$.gangs.min_members", count, true);
-        for (row, (preferred, required)) in gangs.preferred.iter().zip(&gangs.required).enumerate() {
-            if preferred < required && *required != NONE {
-                let message = "must not be coarser than the required level";
-                self.report(format!("$.gangs.preferred[{row}]"), ProblemCode::Contradiction, message);
-            }
-        }
     }
 
     pub(super) fn roles(&mut self, columns: &Columns) {

@@ -120,14 +120,13 @@ fn closeness(tape: &mut Tape<'_>) -> Option<Closeness> {
         return None;
     }
     let mut asked = Closeness::default();
-    let place = usize::from(tape.below(3));
-    let level = LEVELS[place].to_owned();
+    let level = tape.pick(&LEVELS).to_owned();
     match tape.below(9) {
         0 | 1 => asked.required = Some(level),
         2 => asked.preferred = Some(level),
         3 => {
             asked.required = Some(level);
-            asked.preferred = Some(LEVELS[usize::from(tape.range(0, 3)).max(place)].to_owned());
+            asked.preferred = Some(tape.pick(&LEVELS).to_owned());
         }
         4 => asked.slices.push(Slice { level, size: i64::from(tape.range(1, 4)) }),
         5 => asked.spread.push(Spread { level, most: i64::from(tape.range(1, 4)) }),

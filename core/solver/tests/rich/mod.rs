@@ -94,7 +94,7 @@ fn machine(tape: &mut Tape<'_>, index: u8) -> Node {
         ("zone", if index < 4 { "z0" } else { "z1" }),
         ("rack", tape.pick(&["r0", "r1", "r2"])),
         ("pool", tape.pick(&["a", "b"])),
-        ("feed", if index % 3 == 0 { "left" } else { "right" }),
+        ("feed", if index.is_multiple_of(3) { "left" } else { "right" }),
     ]);
     if tape.once_in(10) {
         node.labels.remove("rack");

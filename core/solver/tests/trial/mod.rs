@@ -156,7 +156,6 @@ fn drop_rule(gang: &mut Gang, change: &Change) {
         match rule {
             "slices" => asked.slices.clear(),
             "spread" => asked.spread.clear(),
-            "required" => asked.required = None,
             _ => panic!("no rule of closeness is called {rule}"),
         }
         return;

@@ -26,13 +26,6 @@ pub(super) fn closeness(
     let depth = |level: &str| {
         topology.iter().position(|key| key == level).or((level == "node").then_some(topology.len()))
     };
-    if let (Some(required), Some(preferred)) =
-        (asked.required.as_deref().and_then(depth), asked.preferred.as_deref().and_then(depth))
-        && preferred < required
-    {
-        let message = "must not be coarser than the required level";
-        findings.report(&path.field("preferred"), ProblemCode::Contradiction, message);
-    }
     let layers: Vec<(&str, i64)> =
         asked.slices.iter().map(|slice| (slice.level.as_str(), slice.size)).collect();
     counts(&layers, "size", &known, &path.field("slices"), findings);

@@ -82,7 +82,7 @@ impl Wisher<'_> {
 
     /// The largest least share of a domain, then the smallest largest one.
     fn balance(&mut self, unit: &Unit, vector: &[usize], budget: &mut Budget<'_>) {
-        let Some(rung) = self.finest(unit) else { return };
+        let Some(rung) = self.evened(unit) else { return };
         let all: usize = unit.roles.iter().map(|role| vector[*role]).sum();
         let base = self.setting.clone();
         let with = |test: Test| {
@@ -113,8 +113,9 @@ impl Wisher<'_> {
         }
     }
 
-    /// Where evenness is counted: the level of the outermost slices, else the finest key of the topology, else nodes.
-    fn finest(&self, unit: &Unit) -> Option<usize> {
+    /// Where evenness is counted: the level of the outermost slices, else the finest key of the topology; where all of
+    /// the unit lies in one of its domains, or there is none, nodes.
+    fn evened(&self, unit: &Unit) -> Option<usize> {
         let of_level = |level: Level| self.ground.tree.of_level(level);
         let keys = |rung: &Rung| match rung {
             Rung::Level(level) => Some(*level),
@@ -122,6 +123,14 @@ impl Wisher<'_> {
         };
         let levels: Vec<Level> = self.ground.tree.rungs.iter().filter_map(keys).collect();
         let finest = levels.len().checked_sub(2).map_or(levels.first(), |index| levels.get(index));
-        unit.sliced.or(finest.copied()).and_then(of_level)
+        if unit.sliced.is_some() {
+            return unit.sliced.and_then(of_level);
+        }
+        let rung = finest.copied().and_then(of_level)?;
+        let is_one = |(roles, single): &(Vec<usize>, usize)| {
+            *single >= rung && unit.roles.iter().all(|role| roles.contains(role))
+        };
+        let nodes = self.ground.tree.rungs.len() - 1;
+        Some(if self.setting.single.iter().any(is_one) { nodes } else { rung })
     }
 }
