@@ -9,7 +9,7 @@ use crate::earmark::Earmark;
 use crate::model::{Ending, GangId, QueueId, RoleId};
 use crate::objective::locality::Spot;
 use crate::order::{Turn, Turns};
-use crate::search::{Answer, Budget, place};
+use crate::search::{Answer, Budget, largest, place};
 use crate::state::Ledger;
 
 /// What becomes of the waiting gangs.
@@ -67,6 +67,8 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
     };
     while let Some(turn) = turns.next(round.ledger) {
         let gang = turn.demand.gang;
+        let grows_alone = round.ledger.model().gang(gang).is_elastic() && turns.is_last();
+        let turn = grows_alone.then(|| round.widened(&turn)).flatten().unwrap_or(turn);
         match round.ask(&turn) {
             Ok(spots) => {
                 turns.placed(&turn, &spots);
@@ -189,6 +191,34 @@ impl<'m> Round<'_, 'm, '_> {
                 Err((proven, because))
             }
         }
+    }
+
+    /// A growth by one replica, made as large as fits: with nobody else waiting the gang would have one turn after the
+    /// other.
+    fn widened(&mut self, turn: &Turn) -> Option<Turn> {
+        let demand = &turn.demand;
+        let model = self.ledger.model();
+        let mut roles = demand.roles();
+        let (Some(role), None) = (roles.next(), roles.next()) else { return None };
+        let left = model.role(demand.gang, role).staying() - demand.have()[role.index()];
+        let grows =
+            self.decision.placed.contains_key(&demand.gang) || Demand::minimum(model, demand.gang).is_none();
+        if !grows || demand.choice.is_some() || left < 2 {
+            return None;
+        }
+        let with = |count: i64| {
+            let mut demand = demand.clone();
+            demand.counts[role.index()] = count;
+            Turn { demand }
+        };
+        let mut fits = |count: i64| {
+            let checkpoint = self.ledger.checkpoint();
+            let fits = self.ask(&with(count)).is_ok();
+            self.ledger.rollback(&checkpoint);
+            fits
+        };
+        let most = if fits(left) { left } else { largest(1, left, fits) };
+        Some(with(most))
     }
 
     /// The gang whose earmark is in the way of another: without what is kept it would fit.

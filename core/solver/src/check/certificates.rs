@@ -43,7 +43,10 @@ fn fault(
     if certificate.weights.values().any(|weight| *weight < 0) {
         return Some("a weight is negative".to_owned());
     }
-    let count = |role: &Role| i128::try_from(cluster.missing(gang, role)).unwrap_or(i128::MAX);
+    let Some(counts) = must_start(cluster, gang) else {
+        return Some("which replicas must start is a choice".to_owned());
+    };
+    let count = |role: &Role| counts[role.name.as_str()];
     let needs: i128 = gang.roles.iter().map(|role| weight(role) * count(role)).sum();
     if needs != i128::from(certificate.needs) {
         return Some(format!("what must still start weighs {needs}, not {}", certificate.needs));
@@ -74,6 +77,38 @@ fn fault(
         }
     }
     None
+}
+
+/// By role, how many replicas must start for the gang to have its minimum: more of them help nobody. None where that is
+/// a choice, or nothing must.
+fn must_start<'a>(cluster: &Cluster<'_>, gang: &'a Gang) -> Option<BTreeMap<&'a str, i128>> {
+    let whole = |count: usize| i128::try_from(count).unwrap_or(i128::MAX);
+    let is_elastic = gang.min_member.is_some() || !gang.min_groups.is_empty();
+    let mut counts = BTreeMap::new();
+    let mut open = Vec::new();
+    let mut total = 0;
+    for role in &gang.roles {
+        let (running, missing) =
+            (whole(cluster.running(gang, role).len()), whole(cluster.missing(gang, role)));
+        let min = i128::from(role.min.unwrap_or(if is_elastic { 0 } else { role.replicas }));
+        let count = (min - running).clamp(0, missing);
+        counts.insert(role.name.as_str(), count);
+        total += running + count;
+        if missing > count {
+            open.push((role.name.as_str(), missing));
+        }
+    }
+    let lacking = gang.min_member.map_or(0, i128::from) - total;
+    match open.as_slice() {
+        _ if !gang.groups.is_empty() => return None,
+        _ if lacking <= 0 => {}
+        [(role, missing)] => {
+            let count = counts.get_mut(role)?;
+            *count = (*count + lacking).min(*missing);
+        }
+        _ => return None,
+    }
+    counts.values().any(|count| *count > 0).then_some(counts)
 }
 
 /// The most weight that fits in `free`, by trying all counts: of each role what it takes, its weight, its count.

@@ -25,8 +25,7 @@ pub(super) fn certificates(
         .iter()
         .filter(|domain| topology::holds_running(demand, domain))
         .collect();
-    // Of an elastic gang not all replicas must start, and which ones do is a choice.
-    if domains.len() > MOST_DOMAINS || model.gang(demand.gang).is_elastic() {
+    if domains.len() > MOST_DOMAINS {
         return Vec::new();
     }
     let mut prover = Prover::default();

@@ -1,18 +1,15 @@
 //! Changes that admit a refused gang, each proven by a trial on the Ledger that is rolled back, and minimal.
 
 use super::holders::{Held, held_by_gangs};
-use super::written;
-use crate::constraint::gang::has_groups;
+use super::{fewer, written};
 use crate::constraint::{Demand, node_affinity, quota};
 use crate::document::{Change, ChangeKind, Rule};
-use crate::model::{GangFacts, GangId, Level, Model, RoleId};
+use crate::model::{GangId, Level, Model, RoleId};
 use crate::search::{Answer, Budget, Seat, place};
 use crate::state::Ledger;
 
 /// More gangs to wait for than this are not listed.
 const MOST_WAITS: usize = 3;
-/// More counts than this are not tried one after the other.
-const MOST_COUNTS: usize = 64;
 /// More gangs than this are not tried.
 const MOST_WAIT_TRIALS: usize = 64;
 
@@ -42,7 +39,7 @@ pub(super) fn changes(
     let mut changes = Vec::new();
     // No change of the gang opens a queue.
     if quota::closed(model, demand).is_none() {
-        changes.extend(fewer_replicas(ledger, demand, budget));
+        changes.extend(fewer::fewer_replicas(ledger, demand, budget));
         changes.extend(demand.required.zip(level).map(|(from, to)| level_change(model, from, to, "")));
         changes.extend(higher_limit(ledger, demand, budget));
         if !impossible {
@@ -65,87 +62,6 @@ fn seated(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> 
         Answer::Placed(seat) => Some(seat),
         Answer::Refused { .. } | Answer::Stopped => None,
     }
-}
-
-/// The largest count of the largest role that fits now.
-fn fewer_replicas(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Change> {
-    let model = ledger.model();
-    let role = demand.roles().max_by_key(|role| (demand.count(*role), *role))?;
-    // Of an elastic gang not all replicas must start: fewer of them change nothing.
-    if model.gang(demand.gang).is_elastic() {
-        return None;
-    }
-    let facts = model.role(demand.gang, role);
-    let running = facts.replicas - facts.to_start();
-    // Indexes of running replicas stay below the count, and something must be left to start.
-    let taken = facts.running.iter().map(|replica| replica.index).chain(facts.leaving.iter().copied());
-    let above_running = taken.max().map_or(0, |index| index + 1);
-    let others_start = demand.roles().any(|other| other != role);
-    let least = above_running.max(running + i64::from(!others_start)).max(1);
-    let mut fits = |count: i64| {
-        let mut fewer = demand.clone();
-        fewer.counts[role.index()] = count - running;
-        budget.refill();
-        admitted(ledger, &fewer, budget).is_some()
-    };
-    let good = if model.gang(demand.gang).is_structured {
-        let allowed = |count: &i64| allows(model.gang(demand.gang), role, *count);
-        let counts: Vec<i64> = (least..facts.replicas).filter(allowed).collect();
-        // Fewer replicas may fit worse, where rules are about how they lie together: one after the other, if possible.
-        if counts.len() <= MOST_COUNTS {
-            counts.iter().rev().copied().find(|count| fits(*count))?
-        } else {
-            let end = i64::try_from(counts.len()).ok()?;
-            let at = |index: i64| usize::try_from(index).ok().and_then(|index| counts.get(index)).copied();
-            let mut fits = |index| at(index).is_some_and(&mut fits);
-            if !fits(0) {
-                return None;
-            }
-            at(largest(0, end, fits))?
-        }
-    } else {
-        if least >= facts.replicas || !fits(least) {
-            return None;
-        }
-        largest(least, facts.replicas, fits)
-    };
-    Some(Change {
-        role: Some(facts.name.clone()),
-        to: Some(good.to_string()),
-        ..change(
-            ChangeKind::Replicas,
-            format!("{good} {} instead of {}", plural(&facts.name, good), facts.replicas),
-        )
-    })
-}
-
-/// Whether groups and slices allow so many replicas of a role, all others being there.
-fn allows(facts: &GangFacts, role: RoleId, count: i64) -> bool {
-    let mut totals: Vec<i64> = facts.roles.iter().map(|role| role.replicas).collect();
-    totals[role.index()] = count;
-    let all: Vec<RoleId> = facts.roles().map(|(role, _)| role).collect();
-    let whole = facts.asked(&all).all(|(roles, closeness)| {
-        let sum: i64 = roles.iter().map(|role| totals[role.index()]).sum();
-        closeness.slices.iter().all(|slice| sum % slice.count == 0)
-    });
-    whole && has_groups(facts, &totals)
-}
-
-/// The largest number that fits, by halving: `good` does, `bad` does not.
-pub(super) fn largest(mut good: i64, mut bad: i64, mut fits: impl FnMut(i64) -> bool) -> i64 {
-    while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        if fits(middle) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    good
-}
-
-fn plural(role: &str, count: i64) -> String {
-    if count == 1 || role.ends_with('s') { role.to_owned() } else { format!("{role}s") }
 }
 
 /// Another required level; `of` tells whose, with a space before it.

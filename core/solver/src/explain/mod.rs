@@ -7,6 +7,7 @@
 mod certificates;
 mod changes;
 mod constraint;
+mod fewer;
 mod free;
 mod holders;
 mod levels;
@@ -124,8 +125,10 @@ fn room_changes(
 
 /// Whether counts and room are all that the demand is about.
 fn is_plain(model: &Model, demand: &Demand) -> bool {
-    let facts = model.gang(demand.gang);
-    !facts.is_structured && !facts.is_elastic() && demand.choice.is_none()
+    !model.gang(demand.gang).is_structured
+        && demand.choice.is_none()
+        // Who has the minimum may grow in several ways.
+        && Demand::minimum(model, demand.gang).is_some()
 }
 
 /// Whether the gang would not fit even if nothing ran and nothing were reserved, whatever company came. Limits hold;

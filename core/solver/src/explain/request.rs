@@ -1,11 +1,11 @@
 //! Smaller requests that admit a refused gang.
 
-use super::changes::{admitted, change, largest};
+use super::changes::{admitted, change};
 use super::written;
 use crate::constraint::Demand;
 use crate::document::{Change, ChangeKind};
 use crate::model::{ResourceId, RoleId};
-use crate::search::Budget;
+use crate::search::{Budget, largest};
 use crate::state::Ledger;
 
 /// Steps in which people write amounts, the largest first: thousandths of a core, bytes, anything else.

@@ -297,15 +297,13 @@ fn mark_structured(gangs: &mut [GangFacts], crowds: &[Crowd]) -> Vec<(GangId, Ro
     for (g, gang) in gangs.iter_mut().enumerate() {
         let plain = |asked: &Closeness| asked.slices.is_empty() && asked.spread.is_empty() && !asked.balanced;
         let plain_role = |role: &RoleFacts| {
-            role.min == role.replicas
-                && role.closeness.as_ref().is_none_or(|asked| *asked == Closeness::default())
+            role.closeness.as_ref().is_none_or(|asked| *asked == Closeness::default())
                 && role.company.is_empty()
                 && !role.single_zone
                 && role.scores.is_empty()
         };
         gang.is_structured = !gang.closeness.as_ref().is_none_or(plain)
             || !gang.groups.is_empty()
-            || gang.min_member.is_some()
             || !gang.roles.iter().all(plain_role)
             || feared.contains(&GangId::new(g));
     }

@@ -118,7 +118,7 @@ pub(crate) struct GangFacts {
     pub(crate) min_member: Option<i64>,
     /// The quota of its namespace, a position in the model's `quotas`.
     pub(crate) quota: Option<usize>,
-    /// It has rules beyond fixed counts and a level of its own, or others have rules about it.
+    /// It has rules beyond counts and a level of its own, or others have rules about it.
     pub(crate) is_structured: bool,
     pub(crate) roles: Vec<RoleFacts>,
     /// Pairs of roles that talk, each pair once.

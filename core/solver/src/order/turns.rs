@@ -132,6 +132,11 @@ impl<'m> Turns<'m> {
         }
     }
 
+    /// Whether nobody waits but the gang that has its turn.
+    pub(crate) fn is_last(&self) -> bool {
+        self.lines.iter().all(|line| line.gangs.is_empty())
+    }
+
     pub(crate) fn entitlements(&self) -> &Entitlements {
         &self.entitlements
     }

@@ -32,3 +32,16 @@ pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budge
         place::place(ledger, demand, budget)
     }
 }
+
+/// The largest number that fits, by halving: `good` does, `bad` does not.
+pub(crate) fn largest(mut good: i64, mut bad: i64, mut fits: impl FnMut(i64) -> bool) -> i64 {
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if fits(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
+}

@@ -41,6 +41,11 @@ pub(crate) enum Answer {
 /// it in the Ledger. Queues are not asked here. A level finer than the one that decides may be missed when the
 /// budget runs out.
 pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
+    // An elastic gang may have its minimum with nobody.
+    if demand.roles().next().is_none() {
+        let level = ledger.model().topology.node_level();
+        return Answer::Placed(Seat { spots: Vec::new(), level });
+    }
     let answer = match Asks::of(ledger, demand, budget) {
         Some(asks) => by_counts(ledger, &asks, budget),
         None => wide(ledger, demand, budget),
