@@ -106,11 +106,3 @@ fn a_higher_limit_is_not_offered_where_the_namespace_allows_no_more() {
     });
     assert!(!offers_limit(&snapshot));
 }
-
-#[test]
-fn fewer_replicas_are_not_offered_where_a_group_can_never_be_complete() {
-    let mut waiting = gang("g", vec![role("a", 2, &[("cpu", 1)])]);
-    waiting.groups.push(Group { name: "nobody".to_owned(), min: Some(1), ..Group::default() });
-    let plan = plan_for(&racks(vec![machine("n1", "r1", 1)], vec![waiting]));
-    assert!(plan.rejections["g"].changes.is_empty(), "{:?}", plan.rejections["g"].changes);
-}

@@ -91,14 +91,6 @@ fn each_kind_of_problem_has_its_path_and_code() {
         (gang(&format!(r#""roles": [{role}, {role}]"#)), "$.gangs[0].roles[1].name", DuplicateName),
         (gang(&format!(r#""roles": [{role}], "queue": "q""#)), "$.gangs[0].queue", UnknownName),
         (gang(&format!(r#""roles": [{role}], "topology": {{"required": "rack"}}"#)), "$.gangs[0].topology.required", UnknownName),
-        (
-            format!(
-                r#"{{"topology": ["zone", "rack"], "gangs": [
-                    {{"name": "g", "roles": [{role}], "topology": {{"required": "rack", "preferred": "zone"}}}}]}}"#
-            ),
-            "$.gangs[0].topology.preferred",
-            Contradiction,
-        ),
         (close(r#""preferred": "building""#), "$.gangs[0].topology.preferred", UnknownName),
         (close(r#""slices": [{"level": "building", "size": 2}]"#), "$.gangs[0].topology.slices[0].level", UnknownName),
         (close(r#""slices": [{"level": "rack", "size": 0}]"#), "$.gangs[0].topology.slices[0].size", OutOfRange),

@@ -43,8 +43,14 @@ impl Demand {
     /// Whether a gang can have its minimum at all while replicas of it are leaving.
     pub(crate) fn reaches_minimum(&self, model: &Model) -> bool {
         let facts = model.gang(self.gang);
-        if facts.roles.iter().all(|role| role.leaving.is_empty()) || self.choice.is_some() {
+        if facts.roles.iter().all(|role| role.leaving.is_empty()) {
             return true;
+        }
+        if let Some(choice) = &self.choice {
+            let most: Vec<i64> =
+                self.have().iter().zip(&choice.most).map(|(have, most)| have + most).collect();
+            return facts.roles.iter().zip(&most).all(|(role, most)| *most >= role.min)
+                && facts.min_member.is_none_or(|min| most.iter().sum::<i64>() >= min);
         }
         let totals: Vec<i64> =
             self.have().iter().zip(&self.counts).map(|(have, count)| have + count).collect();

@@ -84,8 +84,24 @@ fn higher_limit(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_
         return None;
     }
     let wanted = i64::try_from(excess.usage + excess.needs).ok()?;
-    let variant = model.with_limit(excess.queue, excess.resource, wanted);
-    admitted(&mut ledger.on(&variant), demand, budget)?;
+    let mut admits = |limit: i64| {
+        let variant = model.with_limit(excess.queue, excess.resource, limit);
+        budget.refill();
+        admitted(&mut ledger.on(&variant), demand, budget).is_some()
+    };
+    if !admits(wanted) {
+        return None;
+    }
+    // Other replicas, where there is a choice, may ask for less.
+    let (mut bad, mut wanted) = (i64::try_from(excess.limit).ok()?, wanted);
+    while demand.choice.is_some() && wanted - bad > 1 {
+        let middle = bad + (wanted - bad) / 2;
+        if admits(middle) {
+            wanted = middle;
+        } else {
+            bad = middle;
+        }
+    }
     let queue = &model.queues[excess.queue.index()].name;
     let resource = &model.resources[excess.resource.index()];
     let to = written(model, excess.resource, i128::from(wanted));

@@ -61,7 +61,7 @@ pub(super) fn dropped(
         };
         if let Some(to) = coarser.into_iter().find(enough) {
             let (group, role, of) = named(facts, owner);
-            changes.push(Change { group, role, ..level_change(model, from, to, &of) });
+            changes.push(Change { role, group, ..level_change(model, from, to, &of) });
         }
     }
     (changes, first)
@@ -150,7 +150,7 @@ fn told(facts: &GangFacts, owner: Owner, part: Part) -> Change {
     };
     let (group, role, of) = named(facts, owner);
     let text = format!("without {field}{of}");
-    Change { group, role, constraint: Some(field), ..change(ChangeKind::Constraint, text) }
+    Change { role, group, constraint: Some(field), ..change(ChangeKind::Constraint, text) }
 }
 
 /// Group and role of an owner, and both in words.

@@ -63,6 +63,7 @@ fn lower_minimum(
         });
         budget.refill();
         Demand::minimum(&variant, demand.gang)
+            .filter(|demand| demand.reaches_minimum(&variant))
             .is_some_and(|demand| admitted(&mut ledger.on(&variant), &demand, budget).is_some())
     })?;
     let before =

@@ -109,6 +109,10 @@ impl Built {
             return document::sound(options).map(|()| None);
         };
         let found = self.ask(options, stop, |ledger, budget| {
+            let refused = |proven, because| Refused { demand: demand.clone(), proven, because };
+            if !demand.reaches_minimum(ledger.model()) {
+                return Some(explain(ledger, &refused(true, Because::Leaving), 0, options, budget));
+            }
             let before = ledger.checkpoint();
             let answer = if quota::admits(ledger, &demand) {
                 place(ledger, &demand, budget)
@@ -116,7 +120,6 @@ impl Built {
                 Answer::Refused { proven: true }
             };
             ledger.rollback(&before);
-            let refused = |proven, because| Refused { demand: demand.clone(), proven, because };
             let refused = match answer {
                 Answer::Placed(_) => return None,
                 Answer::Refused { proven } => refused(proven, Because::Itself),

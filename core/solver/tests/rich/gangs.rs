@@ -152,7 +152,7 @@ fn groups(gang: &mut Gang, tape: &mut Tape<'_>) {
             roles: vec![role.name.clone()],
             parent: tape.once_in(2).then(|| "all".to_owned()),
             topology: closeness(tape).filter(|_| tape.once_in(2)),
-            min: tape.once_in(2).then(|| i64::from(tape.below(3))),
+            min: tape.once_in(2).then(|| i64::from(tape.below(3)).min(role.replicas)),
             set: tape.once_in(2).then(|| "s".to_owned()),
         });
     }

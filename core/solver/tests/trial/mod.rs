@@ -34,6 +34,7 @@ pub fn as_things_stand(snapshot: &Snapshot, plan: &Plan, name: &str) -> Snapshot
     for other in others {
         freeze(&mut after, other);
     }
+    after.gangs.retain(|gang| !gang.roles.is_empty());
     after
 }
 
@@ -50,6 +51,8 @@ fn freeze(snapshot: &mut Snapshot, gang: usize) {
         role.replicas = next.get(&role.name).copied().unwrap_or(0);
         role.min = None;
     }
+    gang.roles.retain(|role| role.replicas > 0);
+    gang.traffic.clear();
     gang.groups.clear();
     gang.min_groups.clear();
     gang.min_member = None;

@@ -213,7 +213,7 @@ impl Part<'_> {
                 });
             let roles: Vec<RoleFacts> = roles.collect();
             facts.push(GangFacts {
-                is_structured: min_member.is_some() || roles.iter().any(|role| role.min != role.replicas),
+                is_structured: false,
                 roles,
                 name: gangs.names[gang].clone(),
                 queue: self.queue(&gangs.queues, gang),
