@@ -162,12 +162,12 @@ fn apply(snapshot: &Snapshot, name: &str, change: &Change) -> Option<Snapshot> {
     let to = || change.to.clone().unwrap();
     match change.kind {
         ChangeKind::Replicas => {
-            // Who wants them all wants all of the fewer.
-            let (role, count) = (role?, to().parse().unwrap());
+            // Minimums come down with them.
+            let (role, count) = (role?, to().parse::<i64>().unwrap());
+            let fewer = role.replicas - count;
             role.replicas = count;
             role.min = role.min.map(|min| min.min(count));
-            let all = gang.roles.iter().map(|role| role.replicas).sum();
-            gang.min_member = gang.min_member.map(|min| min.min(all));
+            gang.min_member = gang.min_member.map(|min| (min - fewer).max(0));
         }
         ChangeKind::Request => {
             role?.requests.insert(change.resource.clone()?, to());

@@ -77,7 +77,7 @@ pub struct Holder {
 #[schemars(inline)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
-    /// Fewer replicas of a role.
+    /// Fewer replicas of a role; its minimum comes down to them, that of the gang by as many.
     Replicas,
     /// Relax the required level.
     Level,
