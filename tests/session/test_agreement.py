@@ -88,7 +88,7 @@ def test_indexes_that_run_or_are_leaving_are_not_given_again():
     held = [("a", 2, False), ("b", 0, False), ("c", 4, True)]
     snapshot = gp.Snapshot(
         nodes=(gp.Node(name="n1", allocatable={"cpu": "9"}),),
-        gangs=(gp.Gang(name="g", roles=(gp.Role(name="w", replicas=6, requests={"cpu": "1"}),)),),
+        gangs=(gp.Gang(name="g", roles=(gp.Role(name="w", replicas=6, min=5, requests={"cpu": "1"}),)),),
         running=tuple(
             gp.Running(name=name, node="n1", gang="g", role="w", index=index, terminating=terminating)
             for name, index, terminating in held
