@@ -103,13 +103,13 @@ class Decisions:
         """Refused gang → the room that is kept for it, as :attr:`gangplan.Plan.earmarks`."""
         names = self._names.at(self.epoch)
         nodes: dict[int, list[str]] = {}
-        starts: dict[int, int] = {}
+        starts: dict[int, int | None] = {}
         kept = zip(
             self.kept_gangs.tolist(), self.kept_nodes.tolist(), self.kept_starts_s.tolist(), strict=True
         )
         for gang, node, starts_in_s in kept:
             nodes.setdefault(gang, []).append(names.nodes[node])
-            starts[gang] = starts_in_s
+            starts[gang] = None if starts_in_s < 0 else starts_in_s
         return {
             names.gangs[gang]: Earmark(nodes=tuple(on), starts_in_s=starts[gang])
             for gang, on in nodes.items()

@@ -53,10 +53,11 @@ impl Decisions {
         words(py, &self.0.kept.iter().flat_map(|kept| kept.nodes.iter().copied()).collect::<Vec<u32>>())
     }
 
-    /// By node that is kept for a refused gang, in how many seconds the gang can start.
+    /// By node that is kept for a refused gang, in how many seconds the gang can start; -1: not known.
     #[getter]
     fn kept_starts_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let starts = self.0.kept.iter().flat_map(|kept| kept.nodes.iter().map(|_| kept.starts_in_s));
+        let starts =
+            self.0.kept.iter().flat_map(|kept| kept.nodes.iter().map(|_| kept.starts_in_s.unwrap_or(-1)));
         PyBytes::new(py, &starts.flat_map(i64::to_ne_bytes).collect::<Vec<u8>>())
     }
 

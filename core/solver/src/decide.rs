@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::constraint::{Demand, quota};
 use crate::document::{Bypass, SolveOptions};
 use crate::earmark::Earmark;
-use crate::model::{Ending, GangId, QueueId, RoleId};
+use crate::model::{GangId, QueueId, RoleId};
 use crate::objective::locality::Spot;
 use crate::order::{Turn, Turns};
 use crate::search::{Answer, Budget, largest, place};
@@ -61,7 +61,6 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
         options,
         budget,
         decision: Decision::default(),
-        endings: Vec::new(),
         open: BTreeMap::new(),
         behind: BTreeMap::new(),
     };
@@ -72,7 +71,6 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
         match round.ask(&turn) {
             Ok(spots) => {
                 turns.placed(&turn, &spots);
-                round.note_ending(gang, &spots);
                 round.ask_again(&mut turns, gang, &spots);
                 match round.decision.placed.entry(gang) {
                     Entry::Vacant(entry) => drop(entry.insert(spots)),
@@ -113,8 +111,6 @@ struct Round<'r, 'm, 'b> {
     options: &'r SolveOptions,
     budget: &'r mut Budget<'b>,
     decision: Decision,
-    /// What was placed and is known to end.
-    endings: Vec<Ending>,
     /// By gang, the first way to grow that failed without proof.
     open: BTreeMap<GangId, Demand>,
     /// By gang that cannot start, those that were refused behind it.
@@ -246,7 +242,7 @@ impl<'m> Round<'_, 'm, '_> {
         if !self.waited_enough(demand.gang) {
             return;
         }
-        if let Some(earmark) = Earmark::find(self.ledger, demand, &self.endings, self.budget) {
+        if let Some(earmark) = Earmark::find(self.ledger, demand, &self.decision.placed, self.budget) {
             earmark.keep(self.ledger, 1);
             self.decision.earmarks.push(earmark);
         }
@@ -275,15 +271,5 @@ impl<'m> Round<'_, 'm, '_> {
         };
         let because = if fits { Because::Behind(head) } else { Because::Itself };
         self.decision.refused.push(Refused { demand, proven: true, because });
-    }
-
-    fn note_ending(&mut self, gang: GangId, spots: &[Spot]) {
-        let model = self.ledger.model();
-        let Some(in_s) = model.gang(gang).runtime_s else { return };
-        for spot in spots {
-            let amounts = model.role(gang, spot.role).request.clone();
-            let one = Ending { in_s, node: spot.node, amounts };
-            self.endings.extend((0..spot.count).map(|_| one.clone()));
-        }
     }
 }

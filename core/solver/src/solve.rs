@@ -80,7 +80,7 @@ pub(crate) fn plan(
     }
     for earmark in &decision.earmarks {
         let nodes = earmark.nodes.iter().map(|node| model.nodes[node.index()].name.clone()).collect();
-        let kept = document::Earmark { nodes, starts_in_s: Some(earmark.starts_in_s) };
+        let kept = document::Earmark { nodes, starts_in_s: earmark.starts_in_s };
         plan.earmarks.insert(name(model, earmark.gang), kept);
     }
     let (trials, cells) = (budget.trials(), budget.cells());

@@ -3,35 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod clusters;
+mod jobs;
 
-use std::sync::atomic::AtomicBool;
-
-use clusters::{Tape, amounts, gang, node, pod, queue, role};
-use gangplan_solver::document::{Bypass, FairShare, Gang, Plan, Snapshot, SolveOptions, Stage};
-use gangplan_solver::{check, solve};
+use clusters::{Tape, amounts, queue};
+use gangplan_solver::document::{FairShare, SolveOptions, Stage};
+use jobs::{decided, job, machine, placed};
 use proptest::prelude::*;
-
-fn job(name: &str, queue: Option<&str>, replicas: i64) -> Gang {
-    let mut gang = gang(name, vec![role("worker", replicas, &[("gpu", 1)])]);
-    gang.queue = queue.map(str::to_owned);
-    gang
-}
-
-fn machine(gpus: u8) -> Snapshot {
-    let mut snapshot = Snapshot::default();
-    snapshot.nodes.push(node("n", &[("gpu", gpus)]));
-    snapshot
-}
-
-fn decided(snapshot: &Snapshot, options: &SolveOptions) -> Plan {
-    let plan = solve(snapshot, options, &AtomicBool::new(false)).unwrap();
-    assert_eq!(check(snapshot, &plan).unwrap(), vec![]);
-    plan
-}
-
-fn placed(plan: &Plan) -> Vec<&str> {
-    plan.placements.keys().map(String::as_str).collect()
-}
 
 /// How many gangs of one replica each queue gets of `gpus` devices.
 fn shares(gpus: u8, weights: &[i64], waiting: &[u8], kind: FairShare) -> Vec<i64> {
@@ -145,91 +122,4 @@ fn gangs_that_may_not_be_preempted_stay_within_what_is_deserved_if_asked() {
     );
     snapshot.gangs[0].preemptible = true;
     assert_eq!(placed(&decided(&snapshot, &strict)), ["fixed"]);
-}
-
-/// One machine of 4 devices, 2 in use until second 600, the first gang needs all 4.
-fn blocked() -> Snapshot {
-    let mut snapshot = machine(4);
-    let mut running = pod("other", "n", &[("gpu", 2)]);
-    running.ends_s = Some(600);
-    snapshot.running.push(running);
-    let mut head = job("head", None, 4);
-    head.priority = 1;
-    snapshot.gangs.push(head);
-    snapshot
-}
-
-#[test]
-fn an_earmark_keeps_room_from_all_who_would_delay_the_head() {
-    let options = SolveOptions { bypass: Bypass::Earmark, ..SolveOptions::default() };
-    for (runtime_s, preemptible, starts) in
-        [(None, false, false), (Some(601), false, false), (Some(600), false, true), (None, true, true)]
-    {
-        let mut snapshot = blocked();
-        let mut small = job("small", None, 1);
-        (small.runtime_s, small.preemptible) = (runtime_s, preemptible);
-        snapshot.gangs.push(small);
-        let plan = decided(&snapshot, &options);
-        assert_eq!(plan.placements.contains_key("small"), starts, "{runtime_s:?} {preemptible}");
-        let earmark = &plan.earmarks["head"];
-        assert_eq!((earmark.starts_in_s, earmark.nodes.as_slice()), (Some(600), &["n".to_owned()][..]));
-        if !starts {
-            let rejection = &plan.rejections["small"];
-            assert_eq!((rejection.stage, rejection.rule.as_str()), (Stage::Earmark, "ROOM_KEPT"));
-            assert_eq!(rejection.message, "fits only into room that is kept for head, which comes first");
-        }
-    }
-}
-
-#[test]
-fn without_bypass_nothing_of_the_same_queue_starts_behind_a_head_that_waits() {
-    let mut snapshot = blocked();
-    snapshot.queues = vec![queue("q", None, &[]), queue("other", None, &[])];
-    snapshot.gangs[0].queue = Some("q".to_owned());
-    snapshot.gangs.push(job("behind", Some("q"), 1));
-    snapshot.gangs.push(job("beside", Some("other"), 1));
-    let plan = decided(&snapshot, &SolveOptions { bypass: Bypass::None, ..SolveOptions::default() });
-    assert_eq!(placed(&plan), ["beside"]);
-    let rejection = &plan.rejections["behind"];
-    assert_eq!((rejection.stage, rejection.rule.as_str()), (Stage::Fairness, "QUEUE_HEAD_WAITS"));
-}
-
-#[test]
-fn a_limit_of_an_earlier_queue_is_no_reason_to_keep_room() {
-    let mut snapshot = machine(4);
-    snapshot.queues = vec![queue("tight", None, &[("gpu", 1)])];
-    let mut head = job("head", Some("tight"), 2);
-    head.priority = 1;
-    let mut small = job("small", None, 1);
-    small.preemptible = false;
-    snapshot.gangs = vec![head, small];
-    let plan = decided(&snapshot, &SolveOptions { bypass: Bypass::Earmark, ..SolveOptions::default() });
-    assert_eq!(placed(&plan), ["small"]);
-    assert!(plan.earmarks.is_empty());
-}
-
-#[test]
-fn an_earmark_may_wait_for_an_age_or_a_number_of_bypasses() {
-    for (age, bypassed, after_s, after_bypasses, kept) in [
-        (10, 0, Some(10), None, true),
-        (9, 0, Some(10), None, false),
-        (0, 3, None, Some(3), true),
-        (0, 2, None, Some(3), false),
-        (0, 3, Some(10), Some(3), true),
-        (10, 0, Some(10), Some(3), true),
-        (9, 2, Some(10), Some(3), false),
-    ] {
-        let mut snapshot = blocked();
-        snapshot.now = 1000;
-        snapshot.gangs[0].created = 1000 - age;
-        snapshot.gangs[0].bypassed = bypassed;
-        let options = SolveOptions {
-            bypass: Bypass::Earmark,
-            earmark_after_s: after_s,
-            earmark_after_bypasses: after_bypasses,
-            ..SolveOptions::default()
-        };
-        let plan = decided(&snapshot, &options);
-        assert_eq!(plan.earmarks.contains_key("head"), kept, "{age} s, {bypassed} times");
-    }
 }

@@ -7,8 +7,8 @@ use super::queues::{queue_facts, queue_ids};
 use super::requests::{PODS, Units};
 use super::shapes::Shapes;
 use super::{
-    ClassId, Closeness, Company, Crowd, Ending, GangFacts, GangId, Model, NodeFacts, NodeId, PodFacts,
-    QueueId, QuotaFacts, RoleFacts, RoleId, RunningReplica, TalkingPair, Topology, capacity_of, matching,
+    ClassId, Closeness, Company, Crowd, GangFacts, GangId, Model, NodeFacts, NodeId, PodFacts, QueueId,
+    QuotaFacts, RoleFacts, RoleId, RunningReplica, TalkingPair, Topology, capacity_of, matching,
     topology::Domain,
 };
 use crate::document::{
@@ -102,11 +102,11 @@ impl Model {
                     request: units.holder(holder),
                     queue: holder.queue.as_deref().map(|queue| queue_ids[queue]),
                     reserved: holder.reserved,
+                    ends_s: holder.ends_s,
                     zone: holder.zone.and_then(|zone| usize::try_from(zone).ok()),
                 })
                 .collect::<Vec<_>>()
                 .into(),
-            endings: endings(snapshot, &units, &node_ids).into(),
             classes: classes.verdicts.into(),
             capacity: capacity_of(&facts, resources.len()),
             nodes: facts.into(),
@@ -126,7 +126,8 @@ fn replicas<'a>(
         if let (Some(gang), Some(role), Some(index)) = (&holder.gang, &holder.role, holder.index) {
             let node = nodes[holder.node.as_str()];
             let zone = holder.zone.and_then(|zone| usize::try_from(zone).ok());
-            let replica = RunningReplica { node, index, reserved: holder.reserved, zone };
+            let replica =
+                RunningReplica { node, index, reserved: holder.reserved, ends_s: holder.ends_s, zone };
             replicas.entry((gang, role)).or_default().push(replica);
         }
     }
@@ -134,26 +135,6 @@ fn replicas<'a>(
         list.sort_unstable_by_key(|replica| replica.index);
     }
     replicas
-}
-
-/// What is known to end: sooner first, then by node.
-fn endings(snapshot: &Snapshot, units: &Units, nodes: &BTreeMap<&str, NodeId>) -> Vec<Ending> {
-    let role_of = |holder: &Running| {
-        let gang = snapshot.gangs.iter().find(|gang| Some(&gang.name) == holder.gang.as_ref())?;
-        gang.roles.iter().find(|role| Some(&role.name) == holder.role.as_ref())
-    };
-    let ending = |holder: &Running| {
-        Some(Ending {
-            in_s: holder.ends_s?,
-            node: nodes[holder.node.as_str()],
-            amounts: role_of(holder)
-                .map_or_else(|| units.plain(&holder.requests), |role| units.replica(role)),
-        })
-    };
-    let live = snapshot.running.iter().filter(|holder| !holder.terminating);
-    let mut endings: Vec<Ending> = live.filter_map(ending).collect();
-    endings.sort_by(|a, b| (a.in_s, a.node, &a.amounts).cmp(&(b.in_s, b.node, &b.amounts)));
-    endings
 }
 
 /// All resource names of the snapshot, and `pods`.

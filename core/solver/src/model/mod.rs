@@ -41,8 +41,6 @@ pub(crate) struct Model {
     pub(crate) gangs: Vec<Arc<GangFacts>>,
     /// Pods of no gang.
     pub(crate) pods: Arc<Vec<PodFacts>>,
-    /// What is known to end, the soonest first.
-    pub(crate) endings: Arc<Vec<Ending>>,
     /// By class, the first rule that keeps each node away; none where the class may run.
     pub(crate) classes: Arc<Vec<Vec<Option<Rule>>>>,
     /// Requests with their classes, each once.
@@ -201,6 +199,8 @@ pub(crate) struct RunningReplica {
     pub(crate) node: NodeId,
     pub(crate) index: i64,
     pub(crate) reserved: bool,
+    /// In how many seconds it ends, if that is known.
+    pub(crate) ends_s: Option<i64>,
     /// The zone that it sits in.
     pub(crate) zone: Option<usize>,
 }
@@ -213,17 +213,10 @@ pub(crate) struct PodFacts {
     pub(crate) request: ResourceVec,
     pub(crate) queue: Option<QueueId>,
     pub(crate) reserved: bool,
+    /// In how many seconds it ends, if that is known.
+    pub(crate) ends_s: Option<i64>,
     /// The zone that it sits in.
     pub(crate) zone: Option<usize>,
-}
-
-/// Room that will be free.
-#[derive(Debug, Clone)]
-pub(crate) struct Ending {
-    /// In so many seconds.
-    pub(crate) in_s: i64,
-    pub(crate) node: NodeId,
-    pub(crate) amounts: ResourceVec,
 }
 
 /// Two roles whose replicas talk; the same role twice: its replicas talk with each other.

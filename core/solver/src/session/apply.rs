@@ -250,6 +250,7 @@ impl Session {
             request,
             queue,
             reserved: false,
+            ends_s: None,
             zone: None,
         };
         Arc::make_mut(&mut self.built.model.pods).push(pod);

@@ -156,10 +156,10 @@ impl Built {
                 running.remove(place);
             }
             (Ok(place), Some((node, reserved))) => {
-                running[place] = RunningReplica { node, index, reserved, zone: None }
+                running[place] = RunningReplica { node, index, reserved, ends_s: None, zone: None }
             }
             (Err(place), Some((node, reserved))) => {
-                running.insert(place, RunningReplica { node, index, reserved, zone: None });
+                running.insert(place, RunningReplica { node, index, reserved, ends_s: None, zone: None });
             }
             (Err(_), None) => {}
         }

@@ -63,8 +63,8 @@ pub struct KeptRoom {
     pub gang: u32,
     /// Rows of the nodes.
     pub nodes: Vec<u32>,
-    /// When the gang can start there, in seconds from now.
-    pub starts_in_s: i64,
+    /// When the gang can start there, in seconds from now; none: not known.
+    pub starts_in_s: Option<i64>,
 }
 
 /// Work in units that are the same on every machine.

@@ -63,7 +63,6 @@ impl Model {
         let gangs = part.gangs(&topology);
         let model = Self {
             pods: part.pods().into(),
-            endings: Vec::new().into(),
             classes: gangs.classes.into(),
             shapes: gangs.shapes,
             gangs: gangs.facts.into_iter().map(Arc::new).collect(),
@@ -246,6 +245,7 @@ impl Part<'_> {
             request: ResourceVec::zero(self.amounts.resources),
             queue: None,
             reserved: false,
+            ends_s: None,
             zone: None,
         };
         let facts = |row: usize| PodFacts {
@@ -254,6 +254,7 @@ impl Part<'_> {
             request: self.amounts.request(&pods.requests, row),
             queue: self.queue(&pods.queues, row),
             reserved: false,
+            ends_s: None,
             zone: None,
         };
         (0..pods.nodes.len()).map(|row| if pods.nodes[row] == NONE { gone() } else { facts(row) }).collect()
@@ -285,6 +286,7 @@ fn replicas(columns: &Columns, place: &[NodeId]) -> Vec<Vec<RunningReplica>> {
             node: place[running.nodes[row] as usize],
             index: running.indexes[row],
             reserved: running.reserved.get(row).copied().unwrap_or(false),
+            ends_s: None,
             zone: None,
         });
     }
