@@ -9,32 +9,21 @@ cycle decide who takes it: whatever part of a cycle was written, no capacity is 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gangplan import solver
 from gangplan.closeness import Closeness
+from gangplan.config import Terms
 from gangplan.errors import Conflict, InvalidInput
-from gangplan.plan import Plan
+from gangplan.options import SolveOptions
+from gangplan.plan import Earmark, Plan, Rejection
 from gangplan.record import HOLDING, WAITING, GangRecord, Outcome, Owner, Reservation, enter
 from gangplan.snapshot import Gang, Node, Running, Snapshot
 from gangplan.store import ClusterView, Store
 
 _GANG_PATH = re.compile(r"\$\.gangs\[(\d+)\]\.?(.*)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lifetimes:
-    """How long things are kept.
-
-    Attributes:
-        reservation_s: Seconds that an admitted gang may hold capacity before it is bound.
-        record_s: Seconds that the record of a finished gang is kept.
-    """
-
-    reservation_s: float
-    record_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +41,7 @@ class Decision:
     writes: tuple[GangRecord, ...]
 
 
-def combine(cluster: Snapshot, records: Iterable[GangRecord]) -> Snapshot:
+def combine(cluster: Snapshot, records: Iterable[GangRecord], *, now: float) -> Snapshot:
     """Put the gangs of the records into the cluster: waiting ones as gangs, holding ones with their replicas.
 
     A gang that holds room keeps it although its queue, a level or a node is not there any more. Such a node appears
@@ -61,6 +50,7 @@ def combine(cluster: Snapshot, records: Iterable[GangRecord]) -> Snapshot:
     Args:
         cluster: Nodes, queues and what else runs.
         records: The records; finished and suspended ones take no part.
+        now: Seconds since 1970.
     """
     gangs, running = list(cluster.gangs), list(cluster.running)
     known = {node.name for node in cluster.nodes}
@@ -69,7 +59,7 @@ def combine(cluster: Snapshot, records: Iterable[GangRecord]) -> Snapshot:
         if record.phase in WAITING:
             gangs.append(_queued(record))
         elif record.phase in HOLDING and record.reservation is not None:
-            gangs.append(_known_parts(record.gang, cluster))
+            gangs.append(_as_held(_known_parts(record.gang, cluster), record.reservation))
             gone |= record.reservation.nodes - known
             running += [
                 Running(
@@ -84,14 +74,22 @@ def combine(cluster: Snapshot, records: Iterable[GangRecord]) -> Snapshot:
                 for index, node in enumerate(nodes)
             ]
     nodes = (*cluster.nodes, *(Node(name=name, ready=False) for name in sorted(gone)))
-    return replace(cluster, nodes=nodes, gangs=tuple(gangs), running=tuple(running))
+    return replace(cluster, now=int(now), nodes=nodes, gangs=tuple(gangs), running=tuple(running))
 
 
 def _queued(record: GangRecord) -> Gang:
-    """A gang as it waits: once it has let a reservation expire, it stands behind its equals that waited."""
-    if record.expired_at is None:
-        return record.gang
-    return replace(record.gang, created=max(record.gang.created, int(record.expired_at)))
+    """A gang as it waits: once it has let a reservation expire, it stands behind its equals that waited.
+
+    Nobody evicts here, so that a gang that may be evicted would still hold what is kept for another.
+    """
+    created = max(record.gang.created, int(record.expired_at or 0))
+    return replace(record.gang, created=created, bypassed=record.bypassed, preemptible=False)
+
+
+def _as_held(gang: Gang, held: Reservation) -> Gang:
+    """A gang that has its places and asks for no more: an elastic one may have been admitted with less than all."""
+    roles = (replace(role, replicas=len(held.placement.get(role.name, ()))) for role in gang.roles)
+    return replace(gang, roles=tuple(roles))
 
 
 def _known_parts(gang: Gang, cluster: Snapshot) -> Gang:
@@ -115,42 +113,59 @@ def _known_levels(asked: Closeness, levels: Collection[str]) -> Closeness:
     )
 
 
-def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, lifetimes: Lifetimes) -> Decision:
+def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, terms: Terms) -> Decision:
     """Decide for all waiting gangs at once, in queue order.
 
     Args:
         cluster: Nodes, queues and what runs without a record.
         records: All records, after :func:`settle`.
         now: Seconds since 1970.
-        lifetimes: How long things are kept.
+        terms: How long things are kept, and when room is.
     """
     before = {record.name: record for record in sorted(records, key=lambda record: record.name)}
     after = dict(before)
-    snapshot, plan, unsound = decide(cluster, tuple(before.values()))
+    snapshot, plan, unsound = decide(cluster, tuple(before.values()), now=now, terms=terms)
     for name in sorted(plan.placements.keys() & before.keys()):
         record = after[name]
         if record.phase == "Impossible":
             record = enter(record, "Pending", now=now, reason="the cluster has changed", owner=record.owner)
         after[name] = enter(
-            record,
+            replace(record, bypassed=0),
             "Reserved",
             now=now,
             reason="admitted: room for the whole gang is reserved",
-            reservation=Reservation(
-                placement=plan.placements[name], expires_at=now + lifetimes.reservation_s
-            ),
+            reservation=Reservation(placement=plan.placements[name], expires_at=now + terms.reservation_s),
             owner=record.owner,
         )
     for name in sorted(plan.rejections.keys() & before.keys()):
         rejection = plan.rejections[name]
         phase: Literal["Impossible", "Pending"] = "Impossible" if rejection.impossible else "Pending"
-        record = _waits(after[name], phase, rejection.message, now)
-        after[name] = replace(record, rejection=rejection, position=rejection.position)
+        record = _waits(after[name], phase, _reason(rejection, plan.earmarks.get(name)), now)
+        bypassed = record.bypassed + _passed_by(before[name], before, plan)
+        after[name] = replace(record, rejection=rejection, position=rejection.position, bypassed=bypassed)
     for name, reason in sorted(unsound.items()):
         record = _waits(after[name], "Impossible", reason, now)
         after[name] = replace(record, rejection=None, position=None)
     writes = tuple(record for name, record in after.items() if record != before[name])
     return Decision(snapshot=snapshot, plan=plan, writes=writes)
+
+
+def _reason(rejection: Rejection, kept: Earmark | None) -> str:
+    if kept is None:
+        return rejection.message
+    return f"{rejection.message}; room is kept for it on {', '.join(kept.nodes)}"
+
+
+def _passed_by(waiting: GangRecord, records: Mapping[str, GangRecord], plan: Plan) -> int:
+    """How many gangs of the same queue were just admitted that come after one that waits on."""
+
+    def order(record: GangRecord) -> tuple[int, int, str]:
+        gang = _queued(record)
+        return -gang.priority, gang.created, gang.name
+
+    placed = [records[name] for name in plan.placements.keys() & records.keys()]
+    others = [record for record in placed if record.gang.queue == waiting.gang.queue]
+    return sum(order(record) > order(waiting) for record in others)
 
 
 def _waits(
@@ -161,22 +176,31 @@ def _waits(
     return replace(record, reason=reason)
 
 
-def decide(cluster: Snapshot, records: Sequence[GangRecord]) -> tuple[Snapshot, Plan, dict[str, str]]:
+def decide(
+    cluster: Snapshot, records: Sequence[GangRecord], *, now: float, terms: Terms
+) -> tuple[Snapshot, Plan, dict[str, str]]:
     """Solve for all gangs together; one that names what this cluster does not have does not stop the others.
 
     Args:
         cluster: Nodes, queues and what runs without a record.
         records: All records.
+        now: Seconds since 1970.
+        terms: How long things are kept, and when room is.
 
     Returns:
         The snapshot without such gangs, the plan for it, and such gangs with what is wrong with them.
     """
+    options = SolveOptions(
+        bypass="earmark",
+        earmark_after_s=int(terms.earmark_s),
+        earmark_after_bypasses=terms.earmark_bypasses,
+    )
     unsound: dict[str, str] = {}
     while True:
         taken = [record for record in records if record.name not in unsound]
-        snapshot = combine(cluster, taken)
+        snapshot = combine(cluster, taken, now=now)
         try:
-            return snapshot, solver.solve(snapshot), unsound
+            return snapshot, solver.solve(snapshot, options), unsound
         except InvalidInput as error:
             waiting = {record.name for record in taken if record.phase in WAITING}
             found: dict[str, list[str]] = {}
@@ -207,7 +231,7 @@ def settle(
     records: Iterable[GangRecord],
     *,
     now: float,
-    lifetimes: Lifetimes,
+    terms: Terms,
     gone: frozenset[Owner] = frozenset(),
     nodes: frozenset[str] | None = None,
 ) -> Settled:
@@ -216,14 +240,14 @@ def settle(
     Args:
         records: All records.
         now: Seconds since 1970.
-        lifetimes: How long things are kept.
+        terms: How long things are kept, and when room is.
         gone: Owners that do not exist any more.
         nodes: Names of the nodes that there are; None: not known.
     """
     changed, old = [], []
     for record in sorted(records, key=lambda record: record.name):
         current = _expire(record, now=now, gone=gone, nodes=nodes)
-        if current.finished_at is not None and now - current.finished_at >= lifetimes.record_s:
+        if current.finished_at is not None and now - current.finished_at >= terms.record_s:
             old.append(record)
         elif current != record:
             changed.append(current)
@@ -256,7 +280,7 @@ def run_settle(
     gone: Callable[[Iterable[Owner]], frozenset[Owner]],
     *,
     now: float,
-    lifetimes: Lifetimes,
+    terms: Terms,
     nodes: frozenset[str] | None = None,
 ) -> bool:
     """Let time pass for all records of a store; the caller leads.
@@ -265,7 +289,7 @@ def run_settle(
         store: The store.
         gone: Tells those of some owners that do not exist any more.
         now: Seconds since 1970.
-        lifetimes: How long things are kept.
+        terms: How long things are kept, and when room is.
         nodes: Names of the nodes that there are; None: not known.
 
     Returns:
@@ -273,7 +297,7 @@ def run_settle(
     """
     records = store.records()
     dead = gone(record.owner for record in records if record.owner is not None)
-    settled = settle(records, now=now, lifetimes=lifetimes, gone=dead, nodes=nodes)
+    settled = settle(records, now=now, terms=terms, gone=dead, nodes=nodes)
     try:
         for record in settled.old:
             store.remove(record)
@@ -284,7 +308,7 @@ def run_settle(
     return True
 
 
-def run_cycle(store: Store, view: ClusterView, *, now: float, lifetimes: Lifetimes) -> Decision | None:
+def run_cycle(store: Store, view: ClusterView, *, now: float, terms: Terms) -> Decision | None:
     """Let time pass, then read, decide and write once, if nobody else is doing so.
 
     Returns:
@@ -295,9 +319,9 @@ def run_cycle(store: Store, view: ClusterView, *, now: float, lifetimes: Lifetim
             return None
         cluster = view.snapshot()
         nodes = frozenset(node.name for node in cluster.nodes)
-        if not run_settle(store, view.gone, now=now, lifetimes=lifetimes, nodes=nodes):
+        if not run_settle(store, view.gone, now=now, terms=terms, nodes=nodes):
             return None
-        decision = cycle(cluster, store.records(), now=now, lifetimes=lifetimes)
+        decision = cycle(cluster, store.records(), now=now, terms=terms)
         try:
             for record in decision.writes:
                 store.update(record)

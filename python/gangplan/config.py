@@ -1,6 +1,7 @@
 """Settings: one frozen tree. A flag wins over the environment, that over the file, that over the default."""
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -17,6 +18,23 @@ def _default_home() -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How long things are kept, and when room is kept for a gang that waits.
+
+    Attributes:
+        reservation_s: Seconds that an admitted gang may hold capacity before it is bound.
+        record_s: Seconds that the record of a finished gang is kept.
+        earmark_s: A gang that waits for so many seconds gets an Earmark: who comes later may not delay it.
+        earmark_bypasses: So does one behind which so many gangs have started.
+    """
+
+    reservation_s: float
+    record_s: float
+    earmark_s: float
+    earmark_bypasses: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What can be set, each by ``GANGPLAN_<NAME>`` or by ``<name>`` in ``gangplan.toml``.
 
@@ -27,6 +45,9 @@ class Settings:
             pulling a large image, short enough that a crashed launch is not felt for long.
         record_ttl_s: Seconds that the record of a finished gang is kept. Default 86400: a day, so that yesterday's
             failure can still be read.
+        earmark_after_s: Seconds after which room is kept for a gang that waits, so that nobody who comes later
+            delays it. Default 300: shorter jobs may pass, none for long.
+        earmark_after_bypasses: So is it after so many others have started behind the gang. Default 5.
         poll_s: Seconds between two looks at a waiting gang. Default 0.5: a cycle takes milliseconds.
         forkserver: Whether replicas are forked after one import of TensorFlow. Default true: four processes are up
             in a third of the time; false starts each one by itself.
@@ -35,8 +56,20 @@ class Settings:
     home: Path = field(default_factory=_default_home)
     reservation_ttl_s: float = 600.0
     record_ttl_s: float = 86_400.0
+    earmark_after_s: float = 300.0
+    earmark_after_bypasses: int = 5
     poll_s: float = 0.5
     forkserver: bool = True
+
+    @property
+    def terms(self) -> Terms:
+        """What an admission cycle goes by."""
+        return Terms(
+            reservation_s=self.reservation_ttl_s,
+            record_s=self.record_ttl_s,
+            earmark_s=self.earmark_after_s,
+            earmark_bypasses=self.earmark_after_bypasses,
+        )
 
     @property
     def store(self) -> Path:
@@ -112,6 +145,10 @@ def _parse(raw: Any, kind: type) -> Any:
         if (word := str(raw).lower()) not in words:
             raise ValueError(f"must be true or false, not {raw!r}")
         return words[word]
+    if kind is int:
+        if isinstance(raw, bool) or not re.fullmatch(r"[0-9]{1,9}", str(raw)):
+            raise ValueError(f"must be a whole number from 0 on, not {raw!r}")
+        return int(raw)
     if kind is float:
         try:
             number = float("no" if isinstance(raw, bool) else raw)

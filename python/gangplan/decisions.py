@@ -65,7 +65,8 @@ class Decisions:
 
     @cached_property
     def kept_starts_s(self) -> Array:
-        """By node on which room is kept for a refused gang: in how many seconds it can start; ``int64``."""
+        """By node on which room is kept for a refused gang: in how many seconds it can start, -1: not
+        known; ``int64``."""
         return _array(self._core.kept_starts_s, "q")
 
     @property

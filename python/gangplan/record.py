@@ -95,6 +95,7 @@ class GangRecord:
         owner: The process that answers for it; None: no one has to be there.
         history: The phases that it went through, oldest first.
         expired_at: Seconds since 1970 at which it last let a reservation expire; it queues anew from then.
+        bypassed: How many gangs that came after it have started while it waited.
     """
 
     gang: Gang
@@ -110,6 +111,7 @@ class GangRecord:
     owner: Owner | None = None
     history: tuple[Event, ...] = ()
     expired_at: float | None = None
+    bypassed: int = 0
 
     @property
     def name(self) -> str:

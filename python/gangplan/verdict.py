@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gangplan.admission import Decision, Lifetimes, finish, run_cycle
+from gangplan.admission import Decision, finish, run_cycle
+from gangplan.config import Terms
 from gangplan.record import HOLDING, GangRecord
 from gangplan.store import ClusterView, Store
 
@@ -59,7 +60,7 @@ def wait(
     *,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
-    lifetimes: Lifetimes,
+    terms: Terms,
     deadline: float,
     poll_s: float,
     patient: bool = False,
@@ -76,7 +77,7 @@ def wait(
         record: The record of the gang.
         clock: Seconds since 1970.
         sleep: Waits the given seconds.
-        lifetimes: How long things are kept.
+        terms: How long things are kept, and when room is.
         deadline: When to give up, in seconds since 1970.
         poll_s: Seconds between two cycles.
         patient: Wait on although the gang cannot fit the empty cluster.
@@ -98,7 +99,7 @@ def wait(
 
     try:
         while True:
-            decision = run_cycle(store, view, now=clock(), lifetimes=lifetimes) or decision
+            decision = run_cycle(store, view, now=clock(), terms=terms) or decision
             current = store.get(record.name)
             if current is not None and not current.continues(record):
                 current = None

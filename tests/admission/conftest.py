@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from admission.memory import Door, Shelf
 
-from gangplan.admission import Lifetimes
+from gangplan.config import Terms
 from gangplan.local.store import LocalStore
 
 
@@ -52,6 +52,6 @@ def doors(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[.
 
 
 @pytest.fixture
-def lifetimes() -> Lifetimes:
+def terms() -> Terms:
     """Ten minutes for a reservation, a day for a record."""
-    return Lifetimes(reservation_s=600.0, record_s=86_400.0)
+    return Terms(reservation_s=600.0, record_s=86_400.0, earmark_s=300.0, earmark_bypasses=5)

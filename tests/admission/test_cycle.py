@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 import gangplan as gp
 from gangplan import admission
-from gangplan.admission import Lifetimes, combine, cycle, run_cycle, settle
+from gangplan.admission import combine, cycle, run_cycle, settle
 from gangplan.cli.main import app
+from gangplan.config import Terms
 from gangplan.errors import Conflict
 from gangplan.local.store import LocalStore
 from gangplan.record import HOLDING, TRANSITIONS, GangRecord, Owner, Reservation, enter, new
@@ -38,22 +39,22 @@ def phases(store) -> dict[str, str]:
     return {record.name: record.phase for record in store.records()}
 
 
-def test_two_gangs_of_four_on_four_gpus_never_hold_two_and_two(doors, lifetimes):
+def test_two_gangs_of_four_on_four_gpus_never_hold_two_and_two(doors, terms):
     """The deadlock that gangplan was made for: one gang gets all four, the other is told why and gets them next."""
     store = doors()
     for name in ("job-a", "job-b"):
         store.create(asked(gang(name, role(replicas=4, gpus=1))))
-    run_cycle(store, FOUR_GPUS, now=10.0, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=10.0, terms=terms)
     first, second = store.records()
     assert (first.phase, second.phase) == ("Reserved", "Pending")
     assert sorted(first.reservation.placement["worker"]) == ["n1", "n1", "n2", "n2"]
     assert (second.position, second.rejection.needs, second.rejection.has) == (1, "4", "0")
 
     admission.bind(store, "job-a", run_id="run", now=11.0, owner=None)
-    run_cycle(store, FOUR_GPUS, now=12.0, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=12.0, terms=terms)
     assert phases(store) == {"job-a": "Bound", "job-b": "Pending"}
     admission.finish(store, "job-a", run_id="run", outcome="Succeeded", reason="", now=13.0)
-    run_cycle(store, FOUR_GPUS, now=14.0, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=14.0, terms=terms)
     assert phases(store) == {"job-a": "Finished", "job-b": "Reserved"}
 
 
@@ -68,7 +69,7 @@ def test_priority_comes_first_then_age_and_neither_the_order_of_asking(order):
         gp.Snapshot(nodes=(node(),)),
         [asked(wanted[name]) for name in order],
         now=5.0,
-        lifetimes=Lifetimes(reservation_s=1, record_s=1),
+        terms=Terms(reservation_s=1, record_s=1, earmark_s=300.0, earmark_bypasses=5),
     )
     after = {record.name: record for record in decision.writes}
     assert after["urgent"].phase == "Reserved"
@@ -76,40 +77,40 @@ def test_priority_comes_first_then_age_and_neither_the_order_of_asking(order):
     assert after["old"].reason == after["old"].rejection.message
 
 
-def test_what_is_as_it_was_is_not_written_again(doors, lifetimes):
+def test_what_is_as_it_was_is_not_written_again(doors, terms):
     store = doors()
     store.create(asked(gang("a", role(cpu="16"), created=1)))
     store.create(asked(gang("b", role(cpu="16"), created=2)))
     store.create(asked(gang("c", role(cpu="99"), created=3)))
-    run_cycle(store, Cluster(nodes=(node(),)), now=5.0, lifetimes=lifetimes)
-    run_cycle(store, Cluster(nodes=(node(),)), now=6.0, lifetimes=lifetimes)
+    run_cycle(store, Cluster(nodes=(node(),)), now=5.0, terms=terms)
+    run_cycle(store, Cluster(nodes=(node(),)), now=6.0, terms=terms)
     before = store.records()
-    again = run_cycle(store, Cluster(nodes=(node(),)), now=7.0, lifetimes=lifetimes)
+    again = run_cycle(store, Cluster(nodes=(node(),)), now=7.0, terms=terms)
     assert again.writes == ()
     assert store.records() == before
 
 
-def test_a_gang_that_can_never_fit_is_impossible_until_the_cluster_grows(doors, lifetimes):
+def test_a_gang_that_can_never_fit_is_impossible_until_the_cluster_grows(doors, terms):
     store, cluster = doors(), Cluster(nodes=(node("n1"),))
     store.create(asked(gang("big", role(replicas=2, cpu="16")), owner=ALIVE))
-    run_cycle(store, cluster, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=1.0, terms=terms)
     assert phases(store) == {"big": "Impossible"}
     cluster.nodes = (node("n1"), node("n2"))
-    run_cycle(store, cluster, now=2.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=2.0, terms=terms)
     record = store.get("big")
     assert [event.phase for event in record.history] == ["Pending", "Impossible", "Pending", "Reserved"]
     assert record.owner == ALIVE
     assert record.rejection is None
 
 
-def test_an_impossible_gang_waits_again_where_it_would_fit_an_empty_cluster(doors, lifetimes):
+def test_an_impossible_gang_waits_again_where_it_would_fit_an_empty_cluster(doors, terms):
     store, cluster = doors(), Cluster(nodes=(node("n1"),))
     store.create(asked(gang("big", role(cpu="32"))))
-    run_cycle(store, cluster, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=1.0, terms=terms)
     store.create(asked(gang("first", role(cpu="16"))))
     cluster.nodes = (node("n1", cpu="32"),)
     store.create(asked(gang("holder", role(cpu="16"), priority=1)))
-    run_cycle(store, cluster, now=2.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=2.0, terms=terms)
     assert store.get("big").phase == "Pending"
 
 
@@ -118,39 +119,39 @@ def test_an_impossible_gang_waits_again_where_it_would_fit_an_empty_cluster(door
     [(99.9, "Reserved"), (100.0, "Pending"), (1e9, "Pending")],
     ids=["before", "at", "after"],
 )
-def test_a_reservation_lives_until_its_time_and_not_longer(now, phase, lifetimes):
-    settled = settle([reserved()], now=now, lifetimes=lifetimes)
+def test_a_reservation_lives_until_its_time_and_not_longer(now, phase, terms):
+    settled = settle([reserved()], now=now, terms=terms)
     assert [record.phase for record in settled.changed] == ([] if phase == "Reserved" else [phase])
     assert all(record.reservation is None for record in settled.changed)
 
 
-def test_a_bound_gang_does_not_expire(doors, lifetimes):
+def test_a_bound_gang_does_not_expire(doors, terms):
     store = doors()
     store.create(asked(gang()))
-    run_cycle(store, FOUR_GPUS, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=1.0, terms=terms)
     admission.bind(store, "g1", run_id="run", now=2.0, owner=None)
-    run_cycle(store, FOUR_GPUS, now=1e9, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=1e9, terms=terms)
     assert store.get("g1").phase == "Bound"
 
 
-def test_who_lets_a_reservation_expire_stands_behind_its_equals(doors, lifetimes):
+def test_who_lets_a_reservation_expire_stands_behind_its_equals(doors, terms):
     """Else a launcher that hangs would be admitted again and again, and keep out all who came after it."""
     store, cluster = doors(), Cluster(nodes=(node(),))
     store.create(asked(gang("hangs", role(cpu="16"), created=1), owner=ALIVE))
-    run_cycle(store, cluster, now=10.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=10.0, terms=terms)
     store.create(asked(gang("waits", role(cpu="16"), created=20)))
-    run_cycle(store, cluster, now=20.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=20.0, terms=terms)
     assert phases(store) == {"hangs": "Reserved", "waits": "Pending"}
-    run_cycle(store, cluster, now=610.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=610.0, terms=terms)
     assert phases(store) == {"hangs": "Pending", "waits": "Reserved"}
     assert store.get("hangs").position == 1
 
 
-def test_with_nobody_else_waiting_an_expired_gang_is_admitted_again(doors, lifetimes):
+def test_with_nobody_else_waiting_an_expired_gang_is_admitted_again(doors, terms):
     store = doors()
     store.create(asked(gang("g1")))
     for now in (1.0, 601.0):
-        run_cycle(store, FOUR_GPUS, now=now, lifetimes=lifetimes)
+        run_cycle(store, FOUR_GPUS, now=now, terms=terms)
     record = store.get("g1")
     assert record.phase == "Reserved"
     assert record.reservation.expires_at == 1201.0
@@ -159,25 +160,25 @@ def test_with_nobody_else_waiting_an_expired_gang_is_admitted_again(doors, lifet
 @pytest.mark.parametrize(
     ("phase", "outcome"), [("Pending", "Canceled"), ("Reserved", "Canceled"), ("Bound", "Failed")]
 )
-def test_the_gang_of_a_dead_owner_ends_and_holds_nothing(phase, outcome, doors, lifetimes):
+def test_the_gang_of_a_dead_owner_ends_and_holds_nothing(phase, outcome, doors, terms):
     store, cluster = doors(), Cluster(nodes=(node(),), dead={DEAD})
     store.create(asked(gang("g1", role(cpu="99" if phase == "Pending" else "1")), owner=DEAD))
-    run_cycle(store, replace(cluster, dead=set()), now=1.0, lifetimes=lifetimes)
+    run_cycle(store, replace(cluster, dead=set()), now=1.0, terms=terms)
     if phase == "Bound":
         admission.bind(store, "g1", run_id="run", now=1.0, owner=DEAD)
-    run_cycle(store, cluster, now=2.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=2.0, terms=terms)
     record = store.get("g1")
     assert (record.phase, record.outcome, record.reservation) == ("Finished", outcome, None)
     assert str(DEAD.pid) in record.reason
 
 
-def test_a_finished_record_is_kept_for_its_time_then_forgotten(doors, lifetimes):
+def test_a_finished_record_is_kept_for_its_time_then_forgotten(doors, terms):
     store = doors()
     store.create(asked(gang()))
     admission.finish(store, "g1", run_id="run", outcome="Failed", reason="", now=1000.0)
-    run_cycle(store, FOUR_GPUS, now=1000.0 + lifetimes.record_s - 1, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=1000.0 + terms.record_s - 1, terms=terms)
     assert phases(store) == {"g1": "Finished"}
-    run_cycle(store, FOUR_GPUS, now=1000.0 + lifetimes.record_s, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=1000.0 + terms.record_s, terms=terms)
     assert store.records() == ()
 
 
@@ -192,17 +193,17 @@ def test_a_finished_record_is_kept_for_its_time_then_forgotten(doors, lifetimes)
     ],
     ids=["queue", "level", "quantity", "role", "traffic"],
 )
-def test_one_gang_that_the_cluster_cannot_consider_stops_no_other(unsound, doors, lifetimes):
+def test_one_gang_that_the_cluster_cannot_consider_stops_no_other(unsound, doors, terms):
     """A queue may be removed while a gang waits in it: that must not end admission for everybody."""
     store = doors()
     store.create(asked(unsound))
     store.create(asked(gang("good")))
-    run_cycle(store, FOUR_GPUS, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=1.0, terms=terms)
     assert phases(store) == {"bad": "Impossible", "good": "Reserved"}
     bad = store.get("bad")
     assert bad.reason
     assert bad.rejection is None
-    assert run_cycle(store, FOUR_GPUS, now=2.0, lifetimes=lifetimes).writes == ()
+    assert run_cycle(store, FOUR_GPUS, now=2.0, terms=terms).writes == ()
 
 
 def test_explain_tells_of_all_that_wait_also_of_one_that_cannot_be_considered(tmp_path):
@@ -218,92 +219,92 @@ def test_explain_tells_of_all_that_wait_also_of_one_that_cannot_be_considered(tm
     assert sorted(json.loads(done.stdout)) == ["bad", "large"]
 
 
-def test_a_refusal_is_forgotten_once_something_else_is_wrong(doors, lifetimes):
+def test_a_refusal_is_forgotten_once_something_else_is_wrong(doors, terms):
     store, cluster = doors(), Cluster(nodes=(node(),), queues=(gp.Queue(name="research"),))
     store.create(asked(gang("g1", role(cpu="99"), queue="research")))
-    run_cycle(store, cluster, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=1.0, terms=terms)
     assert store.get("g1").rejection is not None
     cluster.queues = ()
-    run_cycle(store, cluster, now=2.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=2.0, terms=terms)
     record = store.get("g1")
     assert (record.phase, record.rejection, record.position) == ("Impossible", None, None)
 
 
-def test_a_gang_is_admitted_once_its_queue_is_there(doors, lifetimes):
+def test_a_gang_is_admitted_once_its_queue_is_there(doors, terms):
     store, cluster = doors(), Cluster(nodes=(node(),))
     store.create(asked(gang(queue="research")))
-    run_cycle(store, cluster, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=1.0, terms=terms)
     assert "research" in store.get("g1").reason
     cluster.queues = (gp.Queue(name="research"),)
-    run_cycle(store, cluster, now=2.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=2.0, terms=terms)
     assert store.get("g1").phase == "Reserved"
 
 
-def test_what_is_wrong_with_the_cluster_itself_is_an_error(doors, lifetimes):
+def test_what_is_wrong_with_the_cluster_itself_is_an_error(doors, terms):
     store = doors()
     store.create(asked(gang()))
     with pytest.raises(gp.InvalidInput, match="nodes"):
-        run_cycle(store, Cluster(nodes=(node("n1"), node("n1"))), now=1.0, lifetimes=lifetimes)
+        run_cycle(store, Cluster(nodes=(node("n1"), node("n1"))), now=1.0, terms=terms)
     assert phases(store) == {"g1": "Pending"}
 
 
-def test_a_reservation_on_a_node_that_left_is_void(doors, lifetimes):
+def test_a_reservation_on_a_node_that_left_is_void(doors, terms):
     store, cluster = doors(), Cluster(nodes=(node("n1"),))
     store.create(asked(gang(), owner=ALIVE))
-    run_cycle(store, cluster, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=1.0, terms=terms)
     cluster.nodes = (node("n2"),)
-    run_cycle(store, cluster, now=2.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=2.0, terms=terms)
     record = store.get("g1")
     assert record.reservation.placement == {"worker": ("n2",)}
     assert "n1" in record.history[-2].reason
     assert record.expired_at is None, "it is not the gang's fault, so it keeps its place"
 
 
-def test_a_running_gang_whose_node_queue_and_level_left_stops_no_other(doors, lifetimes):
+def test_a_running_gang_whose_node_queue_and_level_left_stops_no_other(doors, terms):
     store = doors()
     cluster = Cluster(nodes=(node("n1", rack="r1"),), queues=(gp.Queue(name="research"),), topology=("rack",))
     store.create(asked(gang("old", queue="research", required="rack", preferred="rack")))
-    run_cycle(store, cluster, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=1.0, terms=terms)
     admission.bind(store, "old", run_id="run", now=2.0, owner=None)
     store.create(asked(gang("new", role(cpu="16"))))
-    run_cycle(store, Cluster(nodes=(node("n2"),)), now=3.0, lifetimes=lifetimes)
+    run_cycle(store, Cluster(nodes=(node("n2"),)), now=3.0, terms=terms)
     assert phases(store) == {"new": "Reserved", "old": "Bound"}
 
 
-def test_a_gang_that_runs_keeps_its_room_while_its_node_is_away_and_back(doors, lifetimes):
+def test_a_gang_that_runs_keeps_its_room_while_its_node_is_away_and_back(doors, terms):
     store, cluster = doors(), Cluster(nodes=(node("n1"),))
     store.create(asked(gang("runs", role(cpu="16"))))
-    run_cycle(store, cluster, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=1.0, terms=terms)
     admission.bind(store, "runs", run_id="run", now=2.0, owner=None)
     store.create(asked(gang("waits", role(cpu="16"))))
     for nodes in ((node("n9", cpu="1"),), (node("n1"),)):
         cluster.nodes = nodes
-        run_cycle(store, cluster, now=3.0, lifetimes=lifetimes)
+        run_cycle(store, cluster, now=3.0, terms=terms)
         assert store.get("waits").phase != "Reserved"
     assert use(store.records()) == {"n1": 16}
 
 
-def test_a_waiting_gang_without_a_record_is_left_alone(lifetimes):
+def test_a_waiting_gang_without_a_record_is_left_alone(terms):
     """The cluster may know gangs of others; a cycle writes only what has a record."""
     cluster = gp.Snapshot(nodes=(node(),), gangs=(gang("foreign"),))
-    decision = cycle(cluster, [asked(gang("ours"))], now=1.0, lifetimes=lifetimes)
+    decision = cycle(cluster, [asked(gang("ours"))], now=1.0, terms=terms)
     assert [record.name for record in decision.writes] == ["ours"]
 
 
 def test_suspended_and_finished_gangs_take_no_part():
     suspended = enter(asked(gang("s")), "Suspended", now=1.0, reason="")
     finished = enter(asked(gang("f")), "Finished", now=1.0, reason="", outcome="Failed")
-    assert combine(gp.Snapshot(), [suspended, finished]) == gp.Snapshot()
+    assert combine(gp.Snapshot(), [suspended, finished], now=0.0) == gp.Snapshot()
 
 
-def test_only_a_reserved_gang_of_that_run_can_be_bound(doors, lifetimes):
+def test_only_a_reserved_gang_of_that_run_can_be_bound(doors, terms):
     store = doors()
     with pytest.raises(Conflict, match="no record"):
         admission.bind(store, "g1", run_id="run", now=1.0, owner=None)
     store.create(asked(gang()))
     with pytest.raises(Conflict, match="Pending"):
         admission.bind(store, "g1", run_id="run", now=1.0, owner=None)
-    run_cycle(store, FOUR_GPUS, now=1.0, lifetimes=lifetimes)
+    run_cycle(store, FOUR_GPUS, now=1.0, terms=terms)
     with pytest.raises(Conflict, match="no record"):
         admission.bind(store, "g1", run_id="another run", now=1.0, owner=None)
     assert admission.bind(store, "g1", run_id="run", now=1.0, owner=ALIVE).owner == ALIVE
@@ -365,7 +366,7 @@ def busy_records() -> list[GangRecord]:
 
 
 @pytest.mark.parametrize("kind", ["before write", "after write"])
-def test_a_crash_at_any_write_of_a_cycle_is_repaired_by_the_next(kind, doors, lifetimes):
+def test_a_crash_at_any_write_of_a_cycle_is_repaired_by_the_next(kind, doors, terms):
     cluster = Cluster(nodes=(node("n1"), node("n2")), dead={DEAD})
     for record in busy_records():
         doors().create(record)
@@ -374,13 +375,13 @@ def test_a_crash_at_any_write_of_a_cycle_is_repaired_by_the_next(kind, doors, li
     while True:
         writes += 1
         try:
-            run_cycle(doors(disturbed(writes, crash, kind)), cluster, now=200.0, lifetimes=lifetimes)
+            run_cycle(doors(disturbed(writes, crash, kind)), cluster, now=200.0, terms=terms)
             break
         except Crash:
             pass
         store = doors()
         assert all(amount <= 16 for amount in use(store.records()).values())
-        run_cycle(store, cluster, now=200.0, lifetimes=lifetimes)
+        run_cycle(store, cluster, now=200.0, terms=terms)
         assert phases(store) == {
             "expired": "Pending",
             "huge": "Impossible",
@@ -397,7 +398,7 @@ def test_a_crash_at_any_write_of_a_cycle_is_repaired_by_the_next(kind, doors, li
 
 @pytest.mark.parametrize("kind", ["before write", "after write"])
 @pytest.mark.parametrize("act", ["finish", "bind", "hand_over"])
-def test_a_crash_at_a_single_write_leaves_the_old_or_the_new_record(act, kind, doors, lifetimes):
+def test_a_crash_at_a_single_write_leaves_the_old_or_the_new_record(act, kind, doors, terms):
     acts = {
         "finish": lambda store: admission.finish(
             store, "g1", run_id="run", outcome="Failed", reason="", now=2.0
@@ -407,7 +408,7 @@ def test_a_crash_at_a_single_write_leaves_the_old_or_the_new_record(act, kind, d
     }
     doors().create(asked(gang("g1"), owner=DEAD))
     cluster = Cluster(nodes=(node(),))
-    run_cycle(doors(), cluster, now=1.0, lifetimes=lifetimes)
+    run_cycle(doors(), cluster, now=1.0, terms=terms)
     with pytest.raises(Crash):
         acts[act](doors(disturbed(1, crash, kind)))
     store = doors()
@@ -415,26 +416,26 @@ def test_a_crash_at_a_single_write_leaves_the_old_or_the_new_record(act, kind, d
         act if kind == "after write" else "", "Reserved"
     )
     cluster.dead = {DEAD}
-    run_cycle(store, cluster, now=3.0, lifetimes=lifetimes)
+    run_cycle(store, cluster, now=3.0, terms=terms)
     assert phases(store) == {"g1": "Finished"}
     assert use(store.records()) == {}
 
 
-def test_room_is_not_given_out_when_the_gang_that_let_it_expire_is_bound_in_that_moment(lifetimes):
+def test_room_is_not_given_out_when_the_gang_that_let_it_expire_is_bound_in_that_moment(terms):
     """Both hold the same version of the truth; the one who is late must not win."""
     shelf = Shelf()
     launcher = Door(shelf)
     launcher.create(asked(gang("z-slow", role(cpu="16"))))
-    run_cycle(launcher, Cluster(nodes=(node(),)), now=1.0, lifetimes=lifetimes)
+    run_cycle(launcher, Cluster(nodes=(node(),)), now=1.0, terms=terms)
     launcher.create(asked(gang("a-next", role(cpu="16"))))
     bind = disturbed(
         1, lambda: admission.bind(launcher, "z-slow", run_id="run", now=700.0, owner=None), "before write"
     )
-    assert run_cycle(Door(shelf, bind), Cluster(nodes=(node(),)), now=700.0, lifetimes=lifetimes) is None
+    assert run_cycle(Door(shelf, bind), Cluster(nodes=(node(),)), now=700.0, terms=terms) is None
     assert phases(launcher) == {"a-next": "Pending", "z-slow": "Bound"}
 
 
-def test_a_cycle_whose_records_changed_says_look_again(lifetimes):
+def test_a_cycle_whose_records_changed_says_look_again(terms):
     shelf = Shelf()
     others = Door(shelf)
     others.create(asked(gang("g1")))
@@ -443,7 +444,7 @@ def test_a_cycle_whose_records_changed_says_look_again(lifetimes):
         lambda: admission.finish(others, "g1", run_id="run", outcome="Canceled", reason="", now=1.0),
         "before write",
     )
-    assert run_cycle(Door(shelf, end), Cluster(nodes=(node(),)), now=1.0, lifetimes=lifetimes) is None
+    assert run_cycle(Door(shelf, end), Cluster(nodes=(node(),)), now=1.0, terms=terms) is None
     assert phases(others) == {"g1": "Finished"}
 
 

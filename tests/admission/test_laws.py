@@ -15,13 +15,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import gangplan as gp
 from gangplan import admission
-from gangplan.admission import Lifetimes, combine, run_cycle
+from gangplan.admission import combine, run_cycle
+from gangplan.config import Terms
 from gangplan.errors import Conflict
 from gangplan.record import HOLDING, TRANSITIONS, WAITING, GangRecord, Owner, new
 
 CORES = 4
 LIMIT = 6
-LIFETIMES = Lifetimes(reservation_s=50.0, record_s=200.0)
+TERMS = Terms(reservation_s=50.0, record_s=200.0, earmark_s=100.0, earmark_bypasses=2)
 POOL = {f"n{place}": node(f"n{place}", cpu=str(CORES), rack=f"r{place // 2}") for place in range(4)}
 """Nodes that may be there: two racks of two."""
 
@@ -119,7 +120,7 @@ class Admission(RuleBasedStateMachine):
 
     @rule()
     def cycle(self) -> None:
-        decision = run_cycle(self.door, self.cluster, now=self.now, lifetimes=LIFETIMES)
+        decision = run_cycle(self.door, self.cluster, now=self.now, terms=TERMS)
         if decision is None:
             assert self.shelf.led, "with nobody else there, a cycle always comes to an end"
             return
@@ -157,7 +158,7 @@ class Admission(RuleBasedStateMachine):
         step = Countdown(place, acts[what])
         self.cluster.step = step
         try:
-            run_cycle(Door(self.shelf, step), self.cluster, now=self.now, lifetimes=LIFETIMES)
+            run_cycle(Door(self.shelf, step), self.cluster, now=self.now, terms=TERMS)
         finally:
             self.cluster.step = lambda _: None
         if step.done:
@@ -169,9 +170,7 @@ class Admission(RuleBasedStateMachine):
             raise Crash
 
         try:
-            run_cycle(
-                Door(self.shelf, Countdown(place, crash)), self.cluster, now=self.now, lifetimes=LIFETIMES
-            )
+            run_cycle(Door(self.shelf, Countdown(place, crash)), self.cluster, now=self.now, terms=TERMS)
         except Crash:
             event("crashed")
 
@@ -183,7 +182,13 @@ class Admission(RuleBasedStateMachine):
 
     def _other_leader(self) -> None:
         self.shelf.depose()
-        run_cycle(self.door, self.cluster, now=self.now, lifetimes=LIFETIMES)
+        run_cycle(self.door, self.cluster, now=self.now, terms=TERMS)
+
+    def _waited_long(self, record: GangRecord) -> bool:
+        asked_at = max(record.gang.created, record.expired_at or 0)
+        return record.phase in WAITING and (
+            record.bypassed >= TERMS.earmark_bypasses or self.now - asked_at >= TERMS.earmark_s
+        )
 
     # ---- what must hold
 
@@ -233,7 +238,10 @@ class Admission(RuleBasedStateMachine):
             }
             if record.phase not in WAITING or not known:
                 continue
-            snapshot = combine(self.cluster.snapshot(), [*held, record])
+            if record.rejection is not None and record.rejection.rule == "ROOM_KEPT":
+                assert any(map(self._waited_long, records)), record.name
+                continue
+            snapshot = combine(self.cluster.snapshot(), [*held, record], now=self.now)
             assert record.name not in gp.solve(snapshot).placements, record.name
 
     def teardown(self) -> None:
@@ -247,11 +255,11 @@ class Admission(RuleBasedStateMachine):
             name="full", roles=(gp.Role(name="w", replicas=len(POOL), requests={"cpu": str(CORES)}),)
         )
         self.door.create(new(full, uid="full", run_id="run", now=self.now))
-        run_cycle(self.door, self.cluster, now=self.now, lifetimes=LIFETIMES)
+        run_cycle(self.door, self.cluster, now=self.now, terms=TERMS)
         assert self.shelf.records["full"].phase == "Reserved"
         self.finish("full")
-        self.now += LIFETIMES.record_s
-        run_cycle(self.door, self.cluster, now=self.now, lifetimes=LIFETIMES)
+        self.now += TERMS.record_s
+        run_cycle(self.door, self.cluster, now=self.now, terms=TERMS)
         assert self.shelf.records == {}
 
 

@@ -20,7 +20,7 @@ class Waiter:
     """A gang that waits in a store, in simulated time: each sleep is a chance for others to act."""
 
     store: object
-    lifetimes: admission.Lifetimes
+    terms: admission.Terms
     cluster: Cluster = field(default_factory=lambda: Cluster(nodes=(node(),)))
     now: float = 1000.0
     sleeps: int = 0
@@ -47,7 +47,7 @@ class Waiter:
             **{
                 "clock": lambda: self.now,
                 "sleep": self.sleep,
-                "lifetimes": self.lifetimes,
+                "terms": self.terms,
                 "deadline": self.now + seconds,
                 "poll_s": 1.0,
                 "on_change": lambda found: self.told.append((found.phase, found.position)),
@@ -57,9 +57,9 @@ class Waiter:
 
 
 @pytest.fixture
-def waiter(doors, lifetimes) -> Waiter:
+def waiter(doors, terms) -> Waiter:
     """Nobody else is there; one node of 16 cores."""
-    return Waiter(doors(), lifetimes)
+    return Waiter(doors(), terms)
 
 
 def ended(waiter: Waiter, name: str = "g1") -> bool:
@@ -98,7 +98,7 @@ def test_a_gang_that_others_admitted_is_admitted(waiter):
     record = waiter.ask()
     with waiter.store.leadership():
         decision = admission.cycle(
-            waiter.cluster.snapshot(), waiter.store.records(), now=1.0, lifetimes=waiter.lifetimes
+            waiter.cluster.snapshot(), waiter.store.records(), now=1.0, terms=waiter.terms
         )
         for write in decision.writes:
             waiter.store.update(write)
@@ -229,11 +229,11 @@ def test_a_gang_that_somebody_deleted_waits_no_longer(removed, waiter):
     assert waiter.sleeps == 1
 
 
-def test_while_another_leads_a_waiter_waits(lifetimes):
+def test_while_another_leads_a_waiter_waits(terms):
     from admission.memory import Door, Shelf
 
     shelf = Shelf(led=True)
-    waiter = Waiter(Door(shelf), lifetimes)
+    waiter = Waiter(Door(shelf), terms)
 
     def meanwhile(sleeps: int) -> None:
         shelf.led = sleeps < 4

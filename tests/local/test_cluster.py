@@ -9,7 +9,8 @@ import pytest
 from builders import gang, node, role, snapshot
 
 import gangplan as gp
-from gangplan.admission import Lifetimes, run_cycle
+from gangplan.admission import run_cycle
+from gangplan.config import Terms
 from gangplan.local.cluster import LocalCluster, divide_machine, owner, read_cluster, this_process
 from gangplan.local.store import LocalStore
 from gangplan.record import Owner, new
@@ -62,7 +63,10 @@ def test_a_store_that_nobody_told_the_nodes_gets_this_machine_even_from_a_cycle(
     store = LocalStore(tmp_path / "s")
     store.create(new(gp.Gang(name="g", roles=(gp.Role(name="w", replicas=1),)), uid="u", run_id="r", now=0.0))
     decision = run_cycle(
-        store, LocalCluster(store), now=1.0, lifetimes=Lifetimes(reservation_s=9.0, record_s=9.0)
+        store,
+        LocalCluster(store),
+        now=1.0,
+        terms=Terms(reservation_s=9.0, record_s=9.0, earmark_s=300.0, earmark_bypasses=5),
     )
     assert decision.plan.placements
     assert store.cluster() == divide_machine()

@@ -8,7 +8,7 @@ import pytest
 from builders import gang, node, role, snapshot
 
 from gangplan import admission
-from gangplan.admission import Lifetimes
+from gangplan.config import Terms
 from gangplan.errors import Conflict, NotFound
 from gangplan.local.cluster import LocalCluster, this_process
 from gangplan.local.runtime import LocalRuntime
@@ -57,7 +57,7 @@ class Stage:
                 "view": LocalCluster(self.store),
                 "runtime": self.runtime,
                 "owner": this_process(),
-                "lifetimes": Lifetimes(reservation_s=600.0, record_s=600.0),
+                "terms": Terms(reservation_s=600.0, record_s=600.0, earmark_s=300.0, earmark_bypasses=5),
                 "clock": time.time,
                 "sleep": time.sleep,
                 "poll_s": 0.02,

@@ -1,5 +1,6 @@
 """gangplan explain."""
 
+import time
 from typing import Annotated
 
 import typer
@@ -62,7 +63,9 @@ def _from_store(home: Home) -> tuple[Snapshot, Plan, dict[str, str]]:
     """The local cluster as it stands, and gangs that it cannot consider; deciding anew writes nothing."""
     from gangplan.admission import decide
     from gangplan.cli.gang import open_store
+    from gangplan.config import settings
     from gangplan.local.cluster import LocalCluster
 
     store = open_store(home)
-    return decide(LocalCluster(store).snapshot(), store.records())
+    terms = settings(home=home).terms
+    return decide(LocalCluster(store).snapshot(), store.records(), now=time.time(), terms=terms)

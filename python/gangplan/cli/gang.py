@@ -15,14 +15,13 @@ from gangplan.record import GangRecord
 
 def open_store(home: Home) -> LocalStore:
     """Open the store of the local cluster, after letting time pass: void reservations and dead owners end."""
-    from gangplan.admission import Lifetimes, run_settle
+    from gangplan.admission import run_settle
     from gangplan.local.cluster import LocalCluster
 
     chosen = settings(home=home)
     store = LocalStore(chosen.store)
-    lifetimes = Lifetimes(reservation_s=chosen.reservation_ttl_s, record_s=chosen.record_ttl_s)
     with store.leadership():
-        run_settle(store, LocalCluster(store).gone, now=time.time(), lifetimes=lifetimes)
+        run_settle(store, LocalCluster(store).gone, now=time.time(), terms=chosen.terms)
     return store
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from gangplan.admission import Lifetimes
 from gangplan.config import Settings
 from gangplan.errors import Conflict
 from gangplan.kube.manifest import GangRequest, RoleSize, training_job
@@ -124,9 +123,7 @@ class Stage:
                 view=LocalCluster(self.store),
                 runtime=runtime,
                 owner=this_process(),
-                lifetimes=Lifetimes(
-                    reservation_s=self.settings.reservation_ttl_s, record_s=self.settings.record_ttl_s
-                ),
+                terms=self.settings.terms,
                 clock=time.time,
                 sleep=time.sleep,
                 poll_s=self.settings.poll_s,

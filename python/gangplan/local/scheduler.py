@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from gangplan import admission
-from gangplan.admission import Lifetimes
+from gangplan.config import Terms
 from gangplan.errors import Conflict
 from gangplan.record import GangRecord, Owner, new
 from gangplan.record import Outcome as End
@@ -39,7 +39,7 @@ def run_gangs(
     view: ClusterView,
     runtime: Runtime,
     owner: Owner,
-    lifetimes: Lifetimes,
+    terms: Terms,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
     poll_s: float,
@@ -56,7 +56,7 @@ def run_gangs(
         view: The cluster.
         runtime: Starts the jobs.
         owner: The process that answers for the gangs.
-        lifetimes: How long things are kept.
+        terms: How long things are kept, and when room is.
         clock: Seconds since 1970.
         sleep: Waits the given seconds.
         poll_s: Seconds between two looks.
@@ -110,7 +110,7 @@ def run_gangs(
         for request in requests:
             store.create(new(request.gang, uid=request.uid, run_id=run_id, now=clock(), owner=owner))
         while True:
-            admission.run_cycle(store, view, now=clock(), lifetimes=lifetimes)
+            admission.run_cycle(store, view, now=clock(), terms=terms)
             records = {record.name: record for record in store.records() if record.run_id == run_id}
             for name in sorted(wanted.keys() - ended.keys()):
                 record = records.get(name)

@@ -88,7 +88,7 @@ def admit(
         record,
         clock=clock,
         sleep=time.sleep,
-        lifetimes=run.lifetimes,
+        terms=run.settings.terms,
         deadline=now + seconds,
         poll_s=run.settings.poll_s,
         patient=wait_if_impossible,
@@ -96,7 +96,7 @@ def admit(
     )
     if verdict.admitted:
         admission.hand_over(store, run.name, run_id=run_id, owner=run_owner())
-    seen, decided = _decision(store, verdict)
+    seen, decided = _decision(store, verdict, clock())
     write_atomic(Path(snapshot), encode(seen, indent=2))
     write_atomic(Path(plan), encode(decided, indent=2))
     write_atomic(Path(text), explain(run.name, seen, decided).as_markdown().encode())
@@ -166,7 +166,7 @@ def _tell(record: GangRecord) -> None:
     log.info("%s: %s%s: %s", record.name, record.phase, place, record.reason)
 
 
-def _decision(store: LocalStore, verdict: Verdict) -> tuple[Snapshot, Plan]:
+def _decision(store: LocalStore, verdict: Verdict, now: float) -> tuple[Snapshot, Plan]:
     """The snapshot and plan that decided, also where another waiter ran the deciding cycle."""
     decision, record = verdict.decision, verdict.record
     if decision is not None and (not verdict.admitted or record.name in decision.plan.placements):
@@ -174,4 +174,5 @@ def _decision(store: LocalStore, verdict: Verdict) -> tuple[Snapshot, Plan]:
     others = [other for other in store.records() if other.name != record.name]
     waiting = replace(record, phase="Pending", reservation=None)
     placements = {record.name: record.reservation.placement} if record.reservation else {}
-    return admission.combine(cluster_view(store).snapshot(), [*others, waiting]), Plan(placements=placements)
+    snapshot = admission.combine(cluster_view(store).snapshot(), [*others, waiting], now=now)
+    return snapshot, Plan(placements=placements)

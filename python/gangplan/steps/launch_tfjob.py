@@ -79,7 +79,7 @@ def launch_tfjob(
 def _run(run: Run, manifest_text: str) -> JobStatus:
     store = run.store()
     with store.leadership():
-        admission.run_settle(store, cluster_view(store).gone, now=clock(), lifetimes=run.lifetimes)
+        admission.run_settle(store, cluster_view(store).gone, now=clock(), terms=run.settings.terms)
     record = store.get(run.name)
     if record is None or record.reservation is None or record.run_id != run.run_id:
         found = "it has no record" if record is None else f"it is {record.phase}: {record.reason}"

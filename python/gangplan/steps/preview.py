@@ -72,5 +72,5 @@ def preview(
     check_names(wanted, nodes)
     records = store.records() if store else ()
     record = new(wanted, uid=run_id, run_id=run_id, now=now)
-    snapshot, plan, _ = admission.decide(nodes, [*records, record])
+    snapshot, plan, _ = admission.decide(nodes, [*records, record], now=now, terms=chosen.terms)
     return explain(name, snapshot, plan), plan

@@ -30,7 +30,7 @@ def release(*, run_id: str, job_name: str, volume: str) -> str:
     store = run.store()
     with store.leadership():
         # A gang whose launch step was killed has failed; it was not canceled.
-        admission.run_settle(store, cluster_view(store).gone, now=clock(), lifetimes=run.lifetimes)
+        admission.run_settle(store, cluster_view(store).gone, now=clock(), terms=run.settings.terms)
     record = admission.finish(
         run.store(), run.name, run_id=run_id, outcome="Canceled", reason="the run ended first", now=clock()
     )

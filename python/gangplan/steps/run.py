@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gangplan.admission import Lifetimes
 from gangplan.config import Settings, settings
 from gangplan.errors import ConfigError, InvalidInput, Problem
 from gangplan.local.cluster import LocalCluster
@@ -74,11 +73,6 @@ class Run:
     def store(self) -> LocalStore:
         """The store of gang records."""
         return LocalStore(self.settings.store)
-
-    @property
-    def lifetimes(self) -> Lifetimes:
-        """How long reservations and records are kept."""
-        return Lifetimes(reservation_s=self.settings.reservation_ttl_s, record_s=self.settings.record_ttl_s)
 
 
 def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
