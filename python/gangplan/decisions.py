@@ -65,8 +65,7 @@ class Decisions:
 
     @cached_property
     def kept_starts_s(self) -> Array:
-        """By node on which room is kept for a refused gang: in how many seconds it can start, -1: not
-        known; ``int64``."""
+        """By node on which room is kept for a refused gang: seconds until it can start, or -1; ``int64``."""
         return _array(self._core.kept_starts_s, "q")
 
     @property
