@@ -5,11 +5,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::forms::Forms;
 use super::schema::schema_of;
 use super::structure::{faults, repair};
 use super::validate::{self, Findings};
-use super::{Deltas, Placements, Plan, Snapshot, SolveOptions, scan::scan};
+use super::{Deltas, Placements, Plan, Snapshot, SolveOptions, scan::scan, strict};
 use crate::error::{Error, Problem, ProblemCode, natural_order};
 
 /// A kind of document that crosses the border.
@@ -70,15 +69,15 @@ pub fn decode<T: Document>(bytes: &[u8]) -> Result<T, Error> {
 /// # Errors
 /// [`Error::Invalid`] with all problems, those of meaning too, ordered by path.
 pub fn read<T: Document>(bytes: &[u8]) -> Result<T, Error> {
-    let schema = schema_of::<T>();
-    if let Ok(document) = serde_json::from_slice::<T>(bytes)
-        && Forms::of(&schema).are_strict(bytes).is_ok_and(|strict| strict)
-    {
+    let document = strict::from_slice::<T>(bytes).ok();
+    if let Some((document, false)) = document {
         return Ok(document);
     }
-    let found = match scan(bytes, &schema) {
-        Ok(scanned) => search_problems::<T>(bytes, &schema, scanned),
-        Err(error) => vec![malformed(&error)],
+    let schema = schema_of::<T>();
+    let found = match (scan(bytes, &schema), document) {
+        (Ok(scanned), Some((document, _))) if scanned.is_empty() => return Ok(document),
+        (Ok(scanned), _) => search_problems::<T>(bytes, &schema, scanned),
+        (Err(error), _) => vec![malformed(&error)],
     };
     Err(invalid::<T>(found))
 }
