@@ -262,14 +262,17 @@ impl<'m> Round<'_, 'm, '_> {
             self.decision.refused.push(Refused { demand, proven: true, because: Because::Leaving });
             return;
         }
-        let fits = quota::admits(self.ledger, &demand) && {
+        let (mut because, mut proven) = (Because::Itself, true);
+        if quota::admits(self.ledger, &demand) {
             let checkpoint = self.ledger.checkpoint();
             self.budget.refill();
-            let fits = matches!(place(self.ledger, &demand, self.budget), Answer::Placed(_));
+            match place(self.ledger, &demand, self.budget) {
+                Answer::Placed(_) => because = Because::Behind(head),
+                Answer::Refused { proven: certain } => proven = certain,
+                Answer::Stopped => (because, proven) = (Because::Stopped, false),
+            }
             self.ledger.rollback(&checkpoint);
-            fits
-        };
-        let because = if fits { Because::Behind(head) } else { Because::Itself };
-        self.decision.refused.push(Refused { demand, proven: true, because });
+        }
+        self.decision.refused.push(Refused { demand, proven, because });
     }
 }

@@ -10,12 +10,28 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use clusters::{Tape, seeded_bytes};
+use gangplan_solver::document::SolveOptions;
 use gangplan_solver::solve;
 
 #[test]
 fn plans_for_gangs_with_rules_of_every_kind_keep_the_laws() {
     for seed in 0..1200 {
         rich::laws::hold(&seeded_bytes(seed, 500));
+    }
+}
+
+/// Where the budget ends before an answer, what is said of the gang must be true all the same.
+#[test]
+fn plans_keep_the_laws_however_early_the_budget_ends() {
+    for seed in 0..600 {
+        let bytes = seeded_bytes(seed, 300);
+        let (plain, mut tape) = (clusters::snapshot(&bytes), Tape::new(&bytes));
+        let options = rich::options(&mut tape);
+        let with_rules = rich::snapshot(&mut tape);
+        for budget in [1, 60, 4000] {
+            rich::laws::judge(&plain, &SolveOptions { budget, ..SolveOptions::default() }, &bytes);
+            rich::laws::judge(&with_rules, &SolveOptions { budget, ..options.clone() }, &bytes);
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use super::holders::{Held, held_by_gangs};
 use super::{fewer, written};
 use crate::constraint::{Demand, node_affinity, quota};
 use crate::document::{Change, ChangeKind, Rule};
-use crate::model::{GangId, Level, Model, RoleId};
-use crate::search::{Answer, Budget, Seat, place};
+use crate::model::{Closeness, GangId, Level, Model, RoleId};
+use crate::search::{Answer, Budget, Seat, knows_wishes, place};
 use crate::state::Ledger;
 
 /// More gangs to wait for than this are not listed.
@@ -19,12 +19,26 @@ pub(super) fn relaxed_level(
     demand: &Demand,
     budget: &mut Budget<'_>,
 ) -> Option<(Level, Seat)> {
-    let topology = &ledger.model().topology;
+    let model = ledger.model();
     let required = demand.required?;
-    topology.fine_to_coarse().filter(|level| *level < required).find_map(|level| {
+    model.topology.fine_to_coarse().filter(|level| *level < required).find_map(|level| {
         let relaxed = Demand { required: (level != Level::CLUSTER).then_some(level), ..demand.clone() };
-        Some((level, admitted(ledger, &relaxed, budget)?))
+        let seat = if level == Level::CLUSTER && knows_wishes(model, demand, budget) {
+            let variant = model.with_gang(demand.gang, |facts| {
+                facts.closeness.iter_mut().for_each(|closeness| prefer(closeness, required));
+            });
+            admitted(&mut ledger.on(&variant), &relaxed, budget)
+        } else {
+            admitted(ledger, &relaxed, budget)
+        };
+        Some((level, seat?))
     })
+}
+
+/// What was required is preferred, as the change says: to try that costs a part of the budget.
+pub(super) fn prefer(closeness: &mut Closeness, required: Level) {
+    closeness.required = None;
+    closeness.preferred = closeness.preferred.or(Some(required));
 }
 
 /// All changes; `level` is the answer of [`relaxed_level`].

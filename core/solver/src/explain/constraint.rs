@@ -1,6 +1,6 @@
 //! Rules that a gang sets itself, and without one of which, or with a coarser level, it would be admitted.
 
-use super::changes::{admitted, change, level_change};
+use super::changes::{admitted, change, level_change, prefer};
 use crate::constraint::Demand;
 use crate::document::{Change, ChangeKind, Rule};
 use crate::model::{Closeness, GangFacts, Level, RoleId};
@@ -55,10 +55,7 @@ pub(super) fn dropped(
         };
         // One level after the other, so that the next finer one is known not to do.
         let coarser = model.topology.fine_to_coarse().filter(|level| *level < from);
-        let enough = |level: &Level| {
-            let required = (*level != Level::CLUSTER).then_some(*level);
-            admits(&|facts| require(facts, owner, required))
-        };
+        let enough = |level: &Level| admits(&|facts| relax(facts, owner, from, *level));
         if let Some(to) = coarser.into_iter().find(enough) {
             let (group, role, of) = named(facts, owner);
             changes.push(Change { role, group, ..level_change(model, from, to, &of) });
@@ -113,9 +110,12 @@ fn drop_one(facts: &mut GangFacts, owner: Owner, part: Part) {
     }
 }
 
-fn require(facts: &mut GangFacts, owner: Owner, required: Option<Level>) {
-    if let Some(closeness) = closeness_of(facts, owner) {
-        closeness.required = required;
+fn relax(facts: &mut GangFacts, owner: Owner, from: Level, to: Level) {
+    let Some(closeness) = closeness_of(facts, owner) else { return };
+    if to == Level::CLUSTER {
+        prefer(closeness, from);
+    } else {
+        closeness.required = Some(to);
     }
 }
 

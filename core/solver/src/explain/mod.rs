@@ -57,7 +57,7 @@ pub(crate) fn explain(
         let level = relaxed.map(|(level, _)| level);
         let mut changes = changes::changes(ledger, demand, level, impossible, budget);
         if matches!(reason.stage, Stage::Capacity | Stage::Topology | Stage::Packing) {
-            changes.extend(room_changes(ledger, &field, &reason, &fits, budget));
+            changes.extend(room_changes(ledger, refused, &field, &reason, &fits, budget));
         }
         changes.extend(dropped);
         changes
@@ -103,6 +103,7 @@ fn own_rules(
 /// Changes that make room: smaller requests, room freed where most of the gang fits, or more nodes there.
 fn room_changes(
     ledger: &mut Ledger<'_>,
+    refused: &Refused,
     field: &Field<'_>,
     reason: &Reason,
     fits: &[Fit],
@@ -116,8 +117,9 @@ fn room_changes(
         changes.extend(request::smaller_request(ledger, demand, resource, budget));
         changes.extend(free::freed_room(ledger, demand, resource, &best.domain, budget));
     }
-    // A node of its own is a domain of its own: more of them help nobody who must lie on one.
-    if decisive != ledger.model().topology.node_level() {
+    // A node of its own is a domain of its own: more of them help nobody who must lie on one. And where the budget
+    // ended before a proof, the gang may fit as things are.
+    if refused.proven && decisive != ledger.model().topology.node_level() {
         changes.extend(nodes::more_nodes(ledger, field, &best.domain, budget));
     }
     changes

@@ -21,16 +21,22 @@ pub(crate) use place::{Answer, Seat};
 
 use crate::constraint::Demand;
 use crate::document::Fill;
+use crate::model::Model;
 use crate::state::Ledger;
 
 /// Places a demand whole, by the search that knows its rules, and books it in the Ledger. Queues are not asked here,
 /// unless there is a choice of counts.
 pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
-    if compose::is_needed(ledger.model(), demand) || budget.fill() == Fill::Spread {
+    if knows_wishes(ledger.model(), demand, budget) {
         compose::place(ledger, demand, budget)
     } else {
         place::place(ledger, demand, budget)
     }
+}
+
+/// Whether the search for a demand is the one that tries what the gang would rather have as rules.
+pub(crate) fn knows_wishes(model: &Model, demand: &Demand, budget: &Budget<'_>) -> bool {
+    compose::is_needed(model, demand) || budget.fill() == Fill::Spread
 }
 
 /// The largest number that fits, by halving: `good` does, `bad` does not.
