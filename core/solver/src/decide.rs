@@ -90,9 +90,9 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
                 };
                 round.decision.refused.push(refused);
                 if options.bypass == Bypass::None {
-                    for behind in turns.close_line(gang) {
-                        round.behind.entry(gang).or_default().push(behind.gang);
-                        round.refuse_behind(behind, gang);
+                    for (behind, ways) in turns.close_line(gang) {
+                        round.behind.entry(gang).or_default().push(behind);
+                        round.refuse_behind(ways, gang);
                     }
                 }
             }
@@ -256,23 +256,38 @@ impl<'m> Round<'_, 'm, '_> {
             || bypasses.is_some_and(|bypasses| facts.bypassed >= bypasses)
     }
 
-    /// Refuses a gang that comes behind one that cannot start; its own reason goes first, if it has one.
-    fn refuse_behind(&mut self, demand: Demand, head: GangId) {
-        if !demand.reaches_minimum(self.ledger.model()) {
-            self.decision.refused.push(Refused { demand, proven: true, because: Because::Leaving });
-            return;
-        }
-        let (mut because, mut proven) = (Because::Itself, true);
-        if quota::admits(self.ledger, &demand) {
-            let checkpoint = self.ledger.checkpoint();
-            self.budget.refill();
-            match place(self.ledger, &demand, self.budget) {
-                Answer::Placed(_) => because = Because::Behind(head),
-                Answer::Refused { proven: certain } => proven = certain,
-                Answer::Stopped => (because, proven) = (Because::Stopped, false),
+    /// Refuses a gang that comes behind one that cannot start, and waits for any of `ways`; its own reason goes first,
+    /// if it has one.
+    fn refuse_behind(&mut self, ways: Vec<Demand>, head: GangId) {
+        let mut refused: Option<Refused> = None;
+        for demand in ways {
+            let (proven, because) = self.try_behind(&demand, head);
+            // Of all ways to grow one without proof says most.
+            if because != Because::Itself || refused.as_ref().is_none_or(|before| before.proven) {
+                refused = Some(Refused { demand, proven, because });
             }
-            self.ledger.rollback(&checkpoint);
+            if because != Because::Itself {
+                break;
+            }
         }
-        self.decision.refused.push(Refused { demand, proven, because });
+        self.decision.refused.extend(refused);
+    }
+
+    fn try_behind(&mut self, demand: &Demand, head: GangId) -> (bool, Because) {
+        if !demand.reaches_minimum(self.ledger.model()) {
+            return (true, Because::Leaving);
+        }
+        if !quota::admits(self.ledger, demand) {
+            return (true, Because::Itself);
+        }
+        let checkpoint = self.ledger.checkpoint();
+        self.budget.refill();
+        let answer = place(self.ledger, demand, self.budget);
+        self.ledger.rollback(&checkpoint);
+        match answer {
+            Answer::Placed(_) => (true, Because::Behind(head)),
+            Answer::Refused { proven } => (proven, Because::Itself),
+            Answer::Stopped => (false, Because::Stopped),
+        }
     }
 }

@@ -4,9 +4,11 @@
 
 mod clusters;
 
+use std::sync::atomic::AtomicBool;
+
 use clusters::{Tape, gang, node, plan_for, queue, require, role, seeded_bytes, texts};
-use gangplan_solver::check;
-use gangplan_solver::document::{ChangeKind, Gang, Node, Snapshot};
+use gangplan_solver::document::{Bypass, ChangeKind, Gang, Node, Snapshot, SolveOptions};
+use gangplan_solver::{check, solve};
 
 fn machine(index: u8, rack: u8, cpus: u8) -> Node {
     let mut node = node(&format!("n{index}"), &[("cpu", cpus)]);
@@ -87,4 +89,19 @@ fn a_refusal_offers_the_largest_minimum_that_fits_and_proves_the_other() {
         wrong.rejections.get_mut("g").unwrap().certificates[0].needs += 1;
         assert_eq!(check(&snapshot, &wrong).unwrap()[0].rule, "CERTIFICATE_WRONG");
     }
+}
+
+#[test]
+fn behind_a_gang_that_cannot_start_one_that_could_grow_in_any_way_waits_for_it() {
+    let head = gang("a-head", vec![role("a", 1, &[("cpu", 9)])]);
+    let mut behind = gang("behind", vec![role("a", 1, &[("cpu", 4)]), role("b", 1, &[("cpu", 1)])]);
+    behind.min_member = Some(0);
+    let options = SolveOptions { bypass: Bypass::None, ..SolveOptions::default() };
+    let rule_on = |cpus: u8| {
+        let snapshot = racks(vec![machine(0, 0, cpus)], vec![head.clone(), behind.clone()]);
+        let plan = solve(&snapshot, &options, &AtomicBool::new(false)).unwrap();
+        plan.rejections["behind"].rule.clone()
+    };
+    assert_eq!(rule_on(1), "QUEUE_HEAD_WAITS");
+    assert_eq!(rule_on(0), "CAPACITY_INSUFFICIENT");
 }

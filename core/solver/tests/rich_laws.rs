@@ -18,6 +18,10 @@ fn plans_for_gangs_with_rules_of_every_kind_keep_the_laws() {
     for seed in 0..1200 {
         rich::laws::hold(&seeded_bytes(seed, 500));
     }
+    // Where the tape ends early, what comes last is as plain as can be.
+    for seed in 0..1200_u16 {
+        rich::laws::hold(&seeded_bytes(u64::from(seed), 20 + usize::from(seed % 40) * 12));
+    }
 }
 
 /// Where the budget ends before an answer, what is said of the gang must be true all the same.

@@ -141,13 +141,24 @@ impl<'m> Turns<'m> {
         &self.entitlements
     }
 
-    /// Takes the turns of all that wait in the same queue as a gang. Gangs of no queue share none.
-    pub(crate) fn close_line(&mut self, gang: GangId) -> Vec<Demand> {
+    /// Takes the turns of all that wait in the same queue as a gang, and got nothing yet: of each what it waits for, in
+    /// the order in which it would have been asked. Gangs of no queue stand as if in one.
+    pub(crate) fn close_line(&mut self, gang: GangId) -> Vec<(GangId, Vec<Demand>)> {
         let line = self.line_of(gang);
         let gangs = std::mem::take(&mut self.lines[line].gangs);
         self.moved(gang);
         let empty = |key: &GangKey| self.seats(key.4).is_empty();
-        gangs.into_iter().filter(empty).filter_map(|key| self.demand(key.4)).collect()
+        gangs.into_iter().filter(empty).map(|key| (key.4, self.ways(key.4))).collect()
+    }
+
+    /// What a gang that got nothing yet waits for: its minimum, or any of the ways to grow.
+    fn ways(&self, gang: GangId) -> Vec<Demand> {
+        if let Some(minimum) = Demand::minimum(self.model, gang) {
+            return vec![minimum];
+        }
+        let mut ways = Demand::growths(self.model, gang, &[]);
+        ways.retain(|step| step.roles().all(|role| !self.stuck.contains(&(gang, role))));
+        ways
     }
 
     /// Notes that a gang was refused; whether that needs no telling, because it holds its minimum and got something,
