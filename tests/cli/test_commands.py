@@ -58,6 +58,29 @@ def test_solve_reads_stdin_and_writes_a_plan_that_check_accepts(tmp_path, cluste
     assert (checked.returncode, checked.stdout) == (0, "the plan keeps every rule\n")
 
 
+@pytest.mark.parametrize("command", ["solve", "run", "delete", "bench"])
+def test_every_command_that_writes_has_a_dry_run(tmp_path, command):
+    assert "--dry-run" in gangplan(tmp_path, command, "--help").stdout
+
+
+def test_a_dry_run_of_solve_shows_the_plan_and_leaves_the_file_as_it_was(tmp_path, cluster):
+    plan = tmp_path / "plan.json"
+    plan.write_text("old")
+    words = ["solve", str(cluster), "--out", str(plan), "--dry-run", "-o", "json"]
+    done = gangplan(tmp_path, *words)
+    assert (done.returncode, done.stderr) == (0, f"the plan would be written to {plan}\n")
+    assert set(json.loads(done.stdout)["placements"]) == {"fits"}
+    assert plan.read_text() == "old"
+
+
+def test_a_dry_run_of_bench_names_the_files_and_writes_none(tmp_path):
+    words = ["bench", "--write", str(tmp_path / "workloads"), "--only", "W1-1250"]
+    told = gangplan(tmp_path, *words, "--dry-run").stdout
+    assert told == f"{tmp_path}/workloads/W1-1250.json would be written\n"
+    assert not (tmp_path / "workloads").exists()
+    assert gangplan(tmp_path, *words).stdout == told.replace(" would be written", "")
+
+
 def test_check_names_every_broken_rule(tmp_path, cluster):
     plan = gp.Plan(placements={"fits": {"worker": ("r0-n0", "r0-n0", "r0-n0", "r1-n0")}})
     gp.dump(plan, tmp_path / "plan.json")

@@ -77,9 +77,14 @@ def read(path: Path) -> Workload:
     return decode(path.read_bytes(), Workload)
 
 
+def path_in(folder: Path, workload: Workload) -> Path:
+    """Where a workload is written in a folder."""
+    return folder / f"{workload.workload}.json"
+
+
 def write(workload: Workload, folder: Path) -> Path:
     """Write a workload into a folder, which is made if need be; equal workloads give equal bytes."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{workload.workload}.json"
+    path = path_in(folder, workload)
     write_atomic(path, encode(workload))
     return path

@@ -21,6 +21,9 @@ def bench(
     ] = None,
     only: Annotated[str, typer.Option("--only", help="With --write: names of workloads, by comma.")] = "",
     seed: Annotated[int, typer.Option("--seed", help="With --write: equal seeds give equal files.")] = 7,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --write: say what would be written, and write nothing.")
+    ] = False,
     output: Annotated[
         render.Format, typer.Option("--output", "-o", help="json prints a line for each workload.")
     ] = render.Format.JSON,
@@ -36,7 +39,11 @@ def bench(
         if unknown := sorted(set(names) - set(shapes.RECIPES)):
             raise typer.BadParameter(f"no workload is called {', '.join(unknown)}", param_hint="--only")
         for name in names:
-            render.say(str(workload.write(shapes.make(name, seed), write)))
+            made = shapes.make(name, seed)
+            if dry_run:
+                render.say(f"{workload.path_in(write, made)} would be written")
+            else:
+                render.say(str(workload.write(made, write)))
     elif not workloads:
         raise typer.BadParameter("name a workload file, or --write a folder of them", param_hint="FILE")
     for path in workloads or ():

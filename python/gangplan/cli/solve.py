@@ -24,6 +24,9 @@ def solve(
     snapshot: Annotated[str, typer.Argument(metavar="FILE", help="Snapshot in JSON or YAML; - is stdin.")],
     options: Annotated[Path | None, typer.Option("--options", help="SolveOptions in JSON or YAML.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also write the plan to this file.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --out: say what would be written, and write nothing.")
+    ] = False,
     require_all: Annotated[bool, typer.Option("--require-all", help="Exit 1 if a gang is refused.")] = False,
     output: Output = render.Format.TABLE,
 ) -> None:
@@ -38,7 +41,9 @@ def solve(
 
     seen = read_snapshot(snapshot)
     plan = decide(seen, load(options, SolveOptions) if options else None)
-    if out is not None:
+    if out is not None and dry_run:
+        render.progress(f"the plan would be written to {out}")
+    elif out is not None:
         dump(plan, out)
     if output is render.Format.TABLE:
         _table(plan)
