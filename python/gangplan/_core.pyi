@@ -160,6 +160,9 @@ class Session:
     def gang_row(self, name: str) -> int | None:
         """Give the row of a gang that waits or runs."""
 
+    def panic(self, text: str) -> None:
+        """Break an invariant on purpose, so that tests see what becomes of a bug."""
+
     @property
     def epoch(self) -> int: ...
     @property

@@ -192,3 +192,13 @@ def test_a_child_is_told_if_a_thread_of_the_parent_had_its_turn():
         thread.join()
     assert answers <= {"0", "another thread used this session when the process forked; open it anew here"}
     assert len(answers - {"0"}) == 1
+
+
+def test_a_bug_of_the_solver_is_an_error_and_the_session_says_so_from_then_on(capfd):
+    session = gp.Session(gp.Snapshot())
+    with pytest.raises(gp.SolverError, match=r"broke an invariant \(two at once\); please report it"):
+        session._core.panic("two at once")
+    with pytest.raises(gp.SolverError, match="a bug ended another call while it used this session"):
+        session.plan()
+    assert gp.Session(gp.Snapshot()).plan() == gp.solve(gp.Snapshot()), "only that session is lost"
+    assert "two at once" in capfd.readouterr().err, "the trace of the bug is not lost"

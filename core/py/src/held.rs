@@ -136,6 +136,11 @@ impl Shared {
         user != 0 && user != std::process::id()
     }
 
+    /// Whether somebody panicked during a turn: the session may be half changed.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.held.is_poisoned()
+    }
+
     pub(crate) fn turn(&self) -> Turn<'_> {
         let held = self.held.lock().expect("a session that panicked is not used again");
         self.user.store(std::process::id(), Ordering::Release);

@@ -108,6 +108,11 @@ impl Session {
         self.ask(py, move |held, _| Ok(held.gang_row(&name)))
     }
 
+    /// Panics during its turn: tests see what becomes of a bug of ours.
+    fn panic(&self, py: Python<'_>, text: String) -> PyResult<()> {
+        self.ask(py, move |_, _| panic!("{text}"))
+    }
+
     #[getter]
     fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
         self.ask(py, |held, _| Ok(held.epoch()))
@@ -132,6 +137,10 @@ impl Session {
     ) -> PyResult<T> {
         if self.0.is_left_behind() {
             let message = "another thread used this session when the process forked; open it anew here";
+            return Err(solver_error(py, message));
+        }
+        if self.0.is_broken() {
+            let message = "a bug ended another call while it used this session; open it anew";
             return Err(solver_error(py, message));
         }
         let shared = Arc::clone(&self.0);
