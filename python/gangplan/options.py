@@ -10,8 +10,11 @@ class SolveOptions:
 
     Attributes:
         version: Version of the document format.
-        budget: Work that the exact search may spend on one gang, in table cells (about 10⁹ a second); a gang
-            whose search was cut is refused with ``proven: false``. The default is about a fifth of a second.
+        budget: Work that the exact search may spend on one gang, or on each part of one that is placed part by part, in
+            cells of its tables; a gang whose search was cut is refused with ``proven: false``. Of plain gangs and of
+            large tables a second fills 10⁸ to 10⁹ cells, of gangs with rules of their own and small tables only some
+            5 · 10⁶. The default is mostly a fifth of a second to two; where that is too long in the worst case,
+            ``deadline_s`` ends it.
         deadline_s: Wall time after which the solve stops searching, in whole seconds; None: no limit. A plan
             that it cut says so in ``stats.stopped_by``, and may differ from run to run.
         changes: Whether refusals come with changes that were tried and would admit the gang.

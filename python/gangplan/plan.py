@@ -63,7 +63,11 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change that was tried and admits the gang; the next smaller one was tried and does not.
+    """A change that was tried and admits the gang.
+
+    It is the smallest of its kind, as far as the budget reached: with one replica more, one node less, the next finer
+    level, a limit lower by one or a request larger by a step the gang is refused. What is to be ``free`` is what lacks
+    in sum; ``wait`` and ``constraint`` have no smaller step. With ``request`` replicas that run keep what they take.
 
     Attributes:
         kind: ``replicas`` (fewer replicas of a role), ``level`` (relax the required level), ``limit`` (raise a
@@ -133,7 +137,8 @@ class Rejection:
         needs: How much of it all replicas that must still start need together.
         has: How much of it there is, where ``at`` says.
         at: The domain (values joined by ``/``), the queue or empty for the whole cluster.
-        proven: Whether it is proven that the gang cannot be placed; False only where the budget cut the search.
+        proven: Whether it is proven that the gang cannot be placed; False only where the budget, the deadline or the
+            memory for tables ended the search. The message says which.
         impossible: Whether the gang would not fit even if nothing ran.
         levels: The best domain of each level from fine to coarse, up to the whole cluster.
         exclusions: Nodes that rules keep away from roles, by role, then rule.

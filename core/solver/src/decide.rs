@@ -9,7 +9,7 @@ use crate::earmark::Earmark;
 use crate::model::{GangId, QueueId, RoleId};
 use crate::objective::locality::Spot;
 use crate::order::{Turn, Turns};
-use crate::search::{Answer, Budget, largest, place};
+use crate::search::{Answer, Budget, Proof, largest, place};
 use crate::state::Ledger;
 
 /// What becomes of the waiting gangs.
@@ -26,8 +26,7 @@ pub(crate) struct Decision {
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) demand: Demand,
-    /// Whether no placement exists.
-    pub(crate) proven: bool,
+    pub(crate) proof: Proof,
     pub(crate) because: Because,
 }
 
@@ -61,7 +60,7 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
         options,
         budget,
         decision: Decision::default(),
-        open: BTreeMap::new(),
+        ways: BTreeMap::new(),
         behind: BTreeMap::new(),
     };
     while let Some(turn) = turns.next(round.ledger) {
@@ -77,17 +76,12 @@ pub(crate) fn decide(ledger: &mut Ledger<'_>, options: &SolveOptions, budget: &m
                     Entry::Occupied(mut entry) => entry.get_mut().extend(spots),
                 }
             }
-            Err((proven, _)) if turns.passes_over(&turn) => {
-                if !proven {
-                    round.open.entry(gang).or_insert(turn.demand);
+            Err((proof, because)) => {
+                let refused = round.first_of_ways(Refused { demand: turn.demand.clone(), proof, because });
+                if turns.passes_over(&turn) {
+                    round.ways.insert(gang, refused);
+                    continue;
                 }
-            }
-            Err((proven, because)) => {
-                // Of all ways to grow one without proof says most.
-                let refused = match round.open.remove(&gang) {
-                    Some(demand) => Refused { demand, proven: false, because },
-                    None => Refused { demand: turn.demand, proven, because },
-                };
                 round.decision.refused.push(refused);
                 if options.bypass == Bypass::None {
                     for (behind, ways) in turns.close_line(gang) {
@@ -111,13 +105,22 @@ struct Round<'r, 'm, 'b> {
     options: &'r SolveOptions,
     budget: &'r mut Budget<'b>,
     decision: Decision,
-    /// By gang, the first way to grow that failed without proof.
-    open: BTreeMap<GangId, Demand>,
+    /// By gang, the way to grow that its refusal will be about.
+    ways: BTreeMap<GangId, Refused>,
     /// By gang that cannot start, those that were refused behind it.
     behind: BTreeMap<GangId, Vec<GangId>>,
 }
 
 impl<'m> Round<'_, 'm, '_> {
+    /// Of the ways to grow that were refused so far and one more the first without proof, else the first: it comes from
+    /// the role of highest priority.
+    fn first_of_ways(&mut self, next: Refused) -> Refused {
+        match self.ways.remove(&next.demand.gang) {
+            Some(first) if first.proof != Proof::Found || next.proof == Proof::Found => first,
+            _ => next,
+        }
+    }
+
     /// Gives those another turn that wait for company which came with `spots` of a gang.
     fn ask_again(&mut self, turns: &mut Turns<'m>, gang: GangId, spots: &[Spot]) {
         let model = self.ledger.model();
@@ -138,6 +141,7 @@ impl<'m> Round<'_, 'm, '_> {
         }
         self.decision.refused.retain(|refused| !woken.contains(&refused.demand.gang));
         for gang in woken {
+            self.ways.remove(&gang);
             if let Some(index) = self.decision.earmarks.iter().position(|earmark| earmark.gang == gang) {
                 self.decision.earmarks.remove(index).keep(self.ledger, -1);
             }
@@ -145,17 +149,17 @@ impl<'m> Round<'_, 'm, '_> {
         }
     }
 
-    /// Places what a turn asks for, all or nothing; else whether that is proven impossible, and why.
-    fn ask(&mut self, turn: &Turn) -> Result<Vec<Spot>, (bool, Because)> {
+    /// Places what a turn asks for, all or nothing; else whether a refusal is proven, and why.
+    fn ask(&mut self, turn: &Turn) -> Result<Vec<Spot>, (Proof, Because)> {
         let demand = &turn.demand;
         if self.budget.poll().is_some() {
-            return Err((false, Because::Stopped));
+            return Err((Proof::NoTime, Because::Stopped));
         }
         if !demand.reaches_minimum(self.ledger.model()) {
-            return Err((true, Because::Leaving));
+            return Err((Proof::Found, Because::Leaving));
         }
         if !quota::admits(self.ledger, demand) {
-            return Err((true, Because::Itself));
+            return Err((Proof::Found, Because::Itself));
         }
         let gang = demand.gang;
         let model = self.ledger.model();
@@ -176,15 +180,15 @@ impl<'m> Round<'_, 'm, '_> {
         }
         match answer {
             Answer::Placed(seat) => Ok(seat.spots),
-            Answer::Stopped => Err((false, Because::Stopped)),
-            Answer::Refused { proven } => {
+            Answer::Stopped => Err((Proof::NoTime, Because::Stopped)),
+            Answer::Refused(proof) => {
                 let because = self.keeper(demand, &closed).map_or(Because::Itself, Because::KeptFor);
                 let grows =
                     self.decision.placed.contains_key(&gang) || Demand::minimum(model, gang).is_none();
                 if because == Because::Itself && self.options.bypass == Bypass::Earmark && !grows {
                     self.earmark(demand);
                 }
-                Err((proven, because))
+                Err((proof, because))
             }
         }
     }
@@ -261,10 +265,11 @@ impl<'m> Round<'_, 'm, '_> {
     fn refuse_behind(&mut self, ways: Vec<Demand>, head: GangId) {
         let mut refused: Option<Refused> = None;
         for demand in ways {
-            let (proven, because) = self.try_behind(&demand, head);
-            // Of all ways to grow one without proof says most.
-            if because != Because::Itself || refused.as_ref().is_none_or(|before| before.proven) {
-                refused = Some(Refused { demand, proven, because });
+            let (proof, because) = self.try_behind(&demand, head);
+            // Of all ways to grow the first without proof says most, else the first.
+            let says_more = |before: &Refused| before.proof == Proof::Found && proof != Proof::Found;
+            if because != Because::Itself || refused.as_ref().is_none_or(says_more) {
+                refused = Some(Refused { demand, proof, because });
             }
             if because != Because::Itself {
                 break;
@@ -273,21 +278,21 @@ impl<'m> Round<'_, 'm, '_> {
         self.decision.refused.extend(refused);
     }
 
-    fn try_behind(&mut self, demand: &Demand, head: GangId) -> (bool, Because) {
+    fn try_behind(&mut self, demand: &Demand, head: GangId) -> (Proof, Because) {
         if !demand.reaches_minimum(self.ledger.model()) {
-            return (true, Because::Leaving);
+            return (Proof::Found, Because::Leaving);
         }
         if !quota::admits(self.ledger, demand) {
-            return (true, Because::Itself);
+            return (Proof::Found, Because::Itself);
         }
         let checkpoint = self.ledger.checkpoint();
         self.budget.refill();
         let answer = place(self.ledger, demand, self.budget);
         self.ledger.rollback(&checkpoint);
         match answer {
-            Answer::Placed(_) => (true, Because::Behind(head)),
-            Answer::Refused { proven } => (proven, Because::Itself),
-            Answer::Stopped => (false, Because::Stopped),
+            Answer::Placed(_) => (Proof::Found, Because::Behind(head)),
+            Answer::Refused(proof) => (proof, Because::Itself),
+            Answer::Stopped => (Proof::NoTime, Because::Stopped),
         }
     }
 }

@@ -95,7 +95,11 @@ pub enum ChangeKind {
     Nodes,
 }
 
-/// A change that was tried and admits the gang; the next smaller one was tried and does not.
+/// A change that was tried and admits the gang.
+///
+/// It is the smallest of its kind, as far as the budget reached: with one replica more, one node less, the next finer
+/// level, a limit lower by one or a request larger by a step the gang is refused. What is to be `free` is what lacks in
+/// sum; `wait` and `constraint` have no smaller step. With `request` replicas that run keep what they take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -178,7 +182,8 @@ pub struct Rejection {
     /// The domain, the queue or empty for the whole cluster.
     #[serde(default)]
     pub at: Option<String>,
-    /// Whether it is proven that the gang cannot be placed.
+    /// Whether it is proven that the gang cannot be placed; false only where the budget, the deadline or the memory for
+    /// tables ended the search. The message says which.
     #[serde(default = "yes")]
     pub proven: bool,
     /// Whether the gang would not fit even if nothing ran.

@@ -74,7 +74,7 @@ fn seated(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> 
     ledger.rollback(&checkpoint);
     match answer {
         Answer::Placed(seat) => Some(seat),
-        Answer::Refused { .. } | Answer::Stopped => None,
+        Answer::Refused(_) | Answer::Stopped => None,
     }
 }
 

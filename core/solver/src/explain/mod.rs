@@ -19,7 +19,7 @@ use crate::constraint::{Demand, node_affinity, quota};
 use crate::decide::Refused;
 use crate::document::{Change, Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity};
 use crate::model::{Company, Level, Model, ResourceId};
-use crate::search::{Answer, Budget, Field, place};
+use crate::search::{Answer, Budget, Field, Proof, place};
 use crate::state::Ledger;
 use levels::Fit;
 use reason::{Place, Reason};
@@ -35,10 +35,11 @@ pub(crate) fn explain(
     let model = ledger.model();
     let demand = &refused.demand;
     let position = i64::try_from(index + 1).unwrap_or(i64::MAX);
+    let proven = refused.proof == Proof::Found;
     let turn = reason::of_turn(model, refused.because);
     if turn.is_some() || budget.poll().is_some() {
         let reason = turn.unwrap_or_else(|| reason::find(ledger, refused, &[]));
-        return Rejection { proven: refused.proven, ..rejection(model, demand, &reason, position) };
+        return Rejection { proven, ..rejection(model, demand, &reason, position) };
     }
     budget.refill();
     let impossible = is_impossible(model, demand, budget);
@@ -65,13 +66,13 @@ pub(crate) fn explain(
         Vec::new()
     };
     let certificates = match reason.stage {
-        Stage::Capacity | Stage::Topology | Stage::Packing if refused.proven && is_plain(model, demand) => {
+        Stage::Capacity | Stage::Topology | Stage::Packing if proven && is_plain(model, demand) => {
             certificates::certificates(ledger, &field, budget)
         }
         _ => Vec::new(),
     };
     Rejection {
-        proven: refused.proven,
+        proven,
         impossible,
         certificates,
         levels: fits.iter().map(|fit| level_fit(model, demand, fit)).collect(),
@@ -119,7 +120,7 @@ fn room_changes(
     }
     // A node of its own is a domain of its own: more of them help nobody who must lie on one. And where the budget
     // ended before a proof, the gang may fit as things are.
-    if refused.proven && decisive != ledger.model().topology.node_level() {
+    if refused.proof == Proof::Found && decisive != ledger.model().topology.node_level() {
         changes.extend(nodes::more_nodes(ledger, field, &best.domain, budget));
     }
     changes
@@ -150,7 +151,7 @@ fn is_impossible(model: &Model, demand: &Demand, budget: &mut Budget<'_>) -> boo
     let mut empty = Ledger::empty(model);
     let afresh = Demand::afresh(model, demand.gang);
     !quota::excesses(&empty, &afresh).is_empty()
-        || matches!(place(&mut empty, &afresh, budget), Answer::Refused { proven: true })
+        || matches!(place(&mut empty, &afresh, budget), Answer::Refused(Proof::Found))
 }
 
 /// The parts that every rejection has.

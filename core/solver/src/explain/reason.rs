@@ -8,6 +8,7 @@ use crate::constraint::{Demand, capacity, guarantee, node_affinity, quota, topol
 use crate::decide::{Because, Refused};
 use crate::document::{Rule, Stage};
 use crate::model::{Domain, GangId, GroupFacts, Level, Model, QueueId, ResourceId, RoleId};
+use crate::search::Proof;
 use crate::state::Ledger;
 
 /// Where something is short.
@@ -273,7 +274,11 @@ fn of_topology(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
 fn of_packing(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
     let (model, demand) = (ledger.model(), &refused.demand);
     let level = demand.required.unwrap_or(Level::CLUSTER);
-    let end = if refused.proven { "" } else { "; the budget ended before a proof" };
+    let end = match refused.proof {
+        Proof::Found => "",
+        Proof::NoBudget | Proof::NoTime => "; the budget ended before a proof",
+        Proof::NoMemory => "; a proof would need larger tables than are kept in memory",
+    };
     let best = fits.iter().find(|fit| fit.level == level);
     let Some((fit, resource)) = best.and_then(|fit| Some((fit, fit.limited_by?))) else {
         let message = format!("enough is free in sum, but not in pieces that hold its replicas{end}");

@@ -5,6 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::document::{Fill, SolveOptions};
 
+/// So many cells are worked through before the clock and the stop flag are looked at again: some milliseconds.
+pub(crate) const STRIDE: i64 = 1 << 20;
+/// So many items of a list that cost a few cells each are worked through before the same is done.
+const PACE: usize = 1 << 12;
+
 /// Why a search ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -26,6 +31,9 @@ pub(crate) struct Budget<'a> {
     deadline: Option<Instant>,
     flag: &'a AtomicBool,
     stopped: Option<Stop>,
+    /// The most cells that were worked through without a look at the clock and the flag.
+    #[cfg(test)]
+    longest: i64,
 }
 
 impl<'a> Budget<'a> {
@@ -41,6 +49,8 @@ impl<'a> Budget<'a> {
             deadline: seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds))),
             flag,
             stopped: None,
+            #[cfg(test)]
+            longest: 0,
         }
     }
 
@@ -65,7 +75,29 @@ impl<'a> Budget<'a> {
     pub(crate) fn spend(&mut self, cells: i64) -> bool {
         self.left = self.left.saturating_sub(cells).max(-1);
         self.cells = self.cells.saturating_add(cells);
+        #[cfg(test)]
+        {
+            self.longest = self.longest.max(cells);
+        }
         self.left >= 0 && self.poll().is_none()
+    }
+
+    /// Whether there are so many cells left, before they are spent stride by stride; if not, the budget has ended.
+    pub(crate) fn affords(&mut self, cells: i64) -> bool {
+        if cells > self.left {
+            self.left = -1;
+        }
+        self.left >= 0 && self.poll().is_none()
+    }
+
+    /// Whether the budget of this gang has ended.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left < 0
+    }
+
+    /// Whether to go on with the item at a position of a long list: looks at the clock and the flag now and then.
+    pub(crate) fn goes_on(&mut self, position: usize) -> bool {
+        !position.is_multiple_of(PACE) || self.poll().is_none()
     }
 
     /// Cells that may still be spent on this gang.
@@ -115,5 +147,69 @@ impl<'a> Budget<'a> {
 
     pub(crate) fn trials(&self) -> i64 {
         self.trials
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraint::Demand;
+    use crate::document::{Snapshot, decode};
+    use crate::model::{GangId, Model};
+    use crate::search::place;
+    use crate::state::Ledger;
+
+    /// Nodes in racks of 32 with GPUs, cores and memory, and a gang of roles: replicas, and what each takes of the three.
+    fn snapshot(nodes: usize, offers: [usize; 3], roles: &[(i64, [i64; 3])], in_pairs: bool) -> Snapshot {
+        let node = |index: usize| {
+            let [gpus, cores, memory] = offers;
+            let (cores, memory, rack) = (cores + index % 7, memory + index % 11, index / 32);
+            format!(
+                r#"{{"name": "n{index}", "labels": {{"rack": "r{rack}"}},
+                    "allocatable": {{"gpu": "{gpus}", "cpu": "{cores}", "mem": "{memory}"}}}}"#
+            )
+        };
+        let role = |(index, (replicas, [gpus, cores, memory])): (usize, &(i64, [i64; 3]))| {
+            format!(
+                r#"{{"name": "r{index}", "replicas": {replicas},
+                    "requests": {{"gpu": "{gpus}", "cpu": "{cores}", "mem": "{memory}"}}}}"#
+            )
+        };
+        let pairs = if in_pairs { r#", "topology": {"slices": [{"level": "rack", "size": 2}]}"# } else { "" };
+        let nodes: Vec<String> = (0..nodes).map(node).collect();
+        let roles: Vec<String> = roles.iter().enumerate().map(role).collect();
+        let (nodes, roles) = (nodes.join(", "), roles.join(", "));
+        let gang = format!(r#"{{"name": "g", "roles": [{roles}]{pairs}}}"#);
+        let document = format!(r#"{{"topology": ["rack"], "nodes": [{nodes}], "gangs": [{gang}]}}"#);
+        decode(document.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_clock_and_the_flag_are_looked_at_every_few_million_cells() {
+        let many: Vec<(i64, [i64; 3])> =
+            (0..7).map(|role| (70 + role * 9, [2 + 2 * (role % 3), 1, 0])).collect();
+        let instances = [
+            (
+                "tables",
+                snapshot(
+                    200,
+                    [64, 100, 300],
+                    &[(990, [3, 7, 11]), (800, [1, 11, 7]), (700, [2, 5, 13])],
+                    false,
+                ),
+            ),
+            ("options of a node", snapshot(4, [635, 900, 0], &many, false)),
+            ("sums of sets", snapshot(256, [8, 1000, 1000], &[(600, [1, 0, 0]), (400, [3, 0, 0])], true)),
+        ];
+        for (what, snapshot) in instances {
+            let model = Model::build(&snapshot);
+            let mut ledger = Ledger::new(&model);
+            let flag = AtomicBool::new(false);
+            let options = SolveOptions { budget: 8 * STRIDE, ..SolveOptions::default() };
+            let mut budget = Budget::new(&options, &flag);
+            let _ = place(&mut ledger, &Demand::of(&model, GangId::new(0)), &mut budget);
+            assert!(budget.cells >= STRIDE, "{what}: {} cells say little", budget.cells);
+            assert!(budget.longest < 3 * STRIDE, "{what}: {} cells at once", budget.longest);
+        }
     }
 }

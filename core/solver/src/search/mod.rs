@@ -17,7 +17,7 @@ pub(crate) use budget::{Budget, Stop};
 pub(crate) use exact::{Prover, fits_with_more, most_of_largest};
 pub(crate) use field::Field;
 pub(crate) use greedy::as_many_as_fit;
-pub(crate) use place::{Answer, Seat};
+pub(crate) use place::{Answer, Proof, Seat};
 
 use crate::constraint::Demand;
 use crate::document::Fill;

@@ -23,16 +23,33 @@ pub(crate) struct Seat {
     pub(crate) level: Level,
 }
 
+/// Whether a refusal is proven; if not, what ended the search before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// No placement exists.
+    Found,
+    /// The budget ended.
+    NoBudget,
+    /// The tables would have been larger than the memory that they may take.
+    NoMemory,
+    /// The solve was stopped.
+    NoTime,
+}
+
+impl Proof {
+    /// What ended a search that came to no answer.
+    pub(crate) fn cut(budget: &Budget<'_>) -> Self {
+        if budget.is_spent() { Self::NoBudget } else { Self::NoMemory }
+    }
+}
+
 /// The answer for one gang.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// It fits, and is booked.
     Placed(Seat),
-    /// It does not fit; `proven` unless the budget cut the search.
-    Refused {
-        /// Whether no placement exists.
-        proven: bool,
-    },
+    /// It does not fit, or no placement was found.
+    Refused(Proof),
     /// The search was stopped.
     Stopped,
 }
@@ -62,11 +79,11 @@ pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budge
 fn by_counts(ledger: &mut Ledger<'_>, asks: &Asks<'_>, budget: &mut Budget<'_>) -> Answer {
     // What has no room in the cluster has none anywhere.
     if !asks.may_fit(ledger, Level::CLUSTER, 0) {
-        return Answer::Refused { proven: true };
+        return Answer::Refused(Proof::Found);
     }
     let levels = &ledger.model().topology;
     let decisive = asks.demand.required.unwrap_or(Level::CLUSTER);
-    let mut answer = Answer::Refused { proven: true };
+    let mut answer = Answer::Refused(Proof::Found);
     for level in levels.fine_to_coarse().take_while(|level| *level >= decisive) {
         if level == levels.node_level() {
             answer = on_one_node(ledger, asks, decisive, budget);
@@ -75,7 +92,7 @@ fn by_counts(ledger: &mut Ledger<'_>, asks: &Asks<'_>, budget: &mut Budget<'_>) 
             answer = place_at(ledger, asks, level, budget);
             budget.release(reserved);
         }
-        if !matches!(answer, Answer::Refused { .. }) {
+        if !matches!(answer, Answer::Refused(_)) {
             break;
         }
     }
@@ -96,12 +113,12 @@ fn on_one_node(ledger: &Ledger<'_>, asks: &Asks<'_>, decisive: Level, budget: &m
             spots.sort_unstable();
             Answer::Placed(Seat { spots, level })
         }
-        None => Answer::Refused { proven: true },
+        None => Answer::Refused(Proof::Found),
     }
 }
 
 fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut Budget<'_>) -> Answer {
-    let Some(first) = domains::first(ledger, asks, level) else { return Answer::Refused { proven: true } };
+    let Some(first) = domains::first(ledger, asks, level) else { return Answer::Refused(Proof::Found) };
     if !asks.talk_alike(ledger.model())
         && let Some(spots) = least_traffic(ledger, asks, level, budget)
     {
@@ -140,7 +157,13 @@ fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut
             Outcome::Spent => proven = false,
         }
     }
-    if !proven && budget.poll().is_some() { Answer::Stopped } else { Answer::Refused { proven } }
+    if proven {
+        Answer::Refused(Proof::Found)
+    } else if budget.poll().is_some() {
+        Answer::Stopped
+    } else {
+        Answer::Refused(Proof::cut(budget))
+    }
 }
 
 /// Where only some roles talk, which of the domains is taken matters more than how full it is: the best of several.
@@ -191,5 +214,11 @@ fn wide(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> An
             Outcome::Spent => proven = false,
         }
     }
-    if !proven && budget.poll().is_some() { Answer::Stopped } else { Answer::Refused { proven } }
+    if proven {
+        Answer::Refused(Proof::Found)
+    } else if budget.poll().is_some() {
+        Answer::Stopped
+    } else {
+        Answer::Refused(Proof::cut(budget))
+    }
 }

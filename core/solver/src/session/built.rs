@@ -14,7 +14,7 @@ use crate::explain::explain;
 use crate::model::{GangId, Model, NodeId, RoleId, Rows, RunningReplica};
 use crate::objective::locality::Spot;
 use crate::objective::ranks::in_rank;
-use crate::search::{Answer, Budget, Stop, place};
+use crate::search::{Answer, Budget, Proof, Stop, place};
 use crate::solve::plan;
 use crate::state::{Books, Ledger};
 
@@ -109,21 +109,21 @@ impl Built {
             return document::sound(options).map(|()| None);
         };
         let found = self.ask(options, stop, |ledger, budget| {
-            let refused = |proven, because| Refused { demand: demand.clone(), proven, because };
+            let refused = |proof, because| Refused { demand: demand.clone(), proof, because };
             if !demand.reaches_minimum(ledger.model()) {
-                return Some(explain(ledger, &refused(true, Because::Leaving), 0, options, budget));
+                return Some(explain(ledger, &refused(Proof::Found, Because::Leaving), 0, options, budget));
             }
             let before = ledger.checkpoint();
             let answer = if quota::admits(ledger, &demand) {
                 place(ledger, &demand, budget)
             } else {
-                Answer::Refused { proven: true }
+                Answer::Refused(Proof::Found)
             };
             ledger.rollback(&before);
             let refused = match answer {
                 Answer::Placed(_) => return None,
-                Answer::Refused { proven } => refused(proven, Because::Itself),
-                Answer::Stopped => refused(false, Because::Stopped),
+                Answer::Refused(proof) => refused(proof, Because::Itself),
+                Answer::Stopped => refused(Proof::NoTime, Because::Stopped),
             };
             Some(explain(ledger, &refused, 0, options, budget))
         })?;
@@ -197,8 +197,10 @@ impl Built {
     }
 
     fn write(&self, decision: &Decision, into: &mut Decisions) {
-        let refusal =
-            |refused: &Refused| Refusal { gang: self.row(refused.demand.gang), proven: refused.proven };
+        let refusal = |refused: &Refused| Refusal {
+            gang: self.row(refused.demand.gang),
+            proven: refused.proof == Proof::Found,
+        };
         into.refused = decision.refused.iter().map(refusal).collect();
         let kept = decision.earmarks.iter().map(|earmark| KeptRoom {
             gang: self.row(earmark.gang),

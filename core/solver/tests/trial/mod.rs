@@ -172,7 +172,7 @@ fn drop_rule(gang: &mut Gang, change: &Change) {
     }
 }
 
-fn lies_in(node: &Node, domain: &str) -> bool {
+pub fn lies_in(node: &Node, domain: &str) -> bool {
     let place: Option<Vec<&str>> =
         ["zone", "rack"].iter().map(|key| node.labels.get(*key).map(String::as_str)).collect();
     let within = place.is_some_and(|place| place.join("/") == domain || place[0] == domain);

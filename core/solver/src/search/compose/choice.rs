@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::sums::{Ground, Sums};
 use crate::constraint::gang::{has_groups, is_legal};
 use crate::constraint::{Demand, quota};
+use crate::search::Budget;
 use crate::state::Ledger;
 
 /// A vector that may be placed; the better one is smaller: the fewest replicas, then more of the roles of higher
@@ -16,7 +17,16 @@ pub(super) struct Candidate {
     pub(super) vector: Vec<usize>,
 }
 
-/// The best vector after the one `before`, if there is one, for a demand that may be a part of `whole`.
+/// What comes after a candidate.
+pub(super) enum Next {
+    Best(Candidate),
+    /// There is no other.
+    Nothing,
+    /// The budget ended.
+    Spent,
+}
+
+/// The best vector after the one `before`, for a demand that may be a part of `whole`.
 pub(super) fn next(
     ledger: &Ledger<'_>,
     demand: &Demand,
@@ -24,7 +34,8 @@ pub(super) fn next(
     ground: &Ground<'_>,
     sums: &Sums,
     before: Option<&Candidate>,
-) -> Option<Candidate> {
+    budget: &mut Budget<'_>,
+) -> Next {
     let facts = ledger.model().gang(demand.gang);
     let space = ground.space;
     let have: Vec<usize> = demand.running.iter().map(Vec::len).collect();
@@ -43,10 +54,16 @@ pub(super) fn next(
             || !facts.is_elastic()
                 && facts.roles.iter().zip(&totals).any(|(role, total)| *total < role.staying());
         let fits = sums.total.has(space.number(wanted)) && (is_part || has_groups(facts, &totals));
-        return (fits && before.is_none()).then(|| candidate(wanted.clone()));
+        return if fits && before.is_none() { Next::Best(candidate(wanted.clone())) } else { Next::Nothing };
     };
     let mut best: Option<Candidate> = None;
-    for number in sums.total.numbers() {
+    if !budget.spend(i64::try_from(sums.total.len()).unwrap_or(i64::MAX)) {
+        return Next::Spent;
+    }
+    for (at, number) in sums.total.numbers().enumerate() {
+        if !budget.goes_on(at) {
+            return Next::Spent;
+        }
         let vector = space.vector(number);
         let new: Vec<i64> =
             vector.iter().zip(&have).map(|(total, have)| count(*total) - count(*have)).collect();
@@ -66,7 +83,7 @@ pub(super) fn next(
             }
         }
     }
-    best
+    best.map_or(Next::Nothing, Next::Best)
 }
 
 fn count(replicas: usize) -> i64 {

@@ -1,5 +1,11 @@
 //! Sets of count vectors: which numbers of replicas, by role, a domain may hold. One bit a vector.
 
+use crate::search::Budget;
+use crate::search::budget::STRIDE;
+
+/// So many vectors are tested before the clock and the stop flag are looked at again.
+const MOST_TESTS: usize = 1 << 16;
+
 /// The vectors from nothing to the totals of a gang, numbered; the digit of the largest role counts most.
 #[derive(Debug)]
 pub(super) struct Space {
@@ -40,7 +46,7 @@ impl Space {
                 if role == first {
                     return Vec::new();
                 }
-                (0..space.tops[role]).map(|top| space.only(|vector| vector[role] <= top)).collect()
+                (0..space.tops[role]).map(|top| space.with_at_most(role, top)).collect()
             })
             .collect();
         Some(space)
@@ -62,15 +68,39 @@ impl Space {
         set
     }
 
-    /// The vectors that pass a test.
-    pub(super) fn only(&self, test: impl Fn(&[usize]) -> bool) -> Counts {
+    /// The vectors that pass a test, a cell each; none when the budget ends.
+    pub(super) fn only(&self, budget: &mut Budget<'_>, test: impl Fn(&[usize]) -> bool) -> Option<Counts> {
         let mut set = self.none();
         let mut vector = vec![0; self.tops.len()];
-        for number in 0..self.size {
-            self.read(number, &mut vector);
-            if test(&vector) {
-                set.insert(number);
+        let others = (0..self.tops.len()).filter(|role| *role != self.first);
+        let order: Vec<usize> = others.chain([self.first]).collect();
+        for start in (0..self.size).step_by(MOST_TESTS) {
+            let end = self.size.min(start + MOST_TESTS);
+            if !budget.spend(i64::try_from(end - start).unwrap_or(i64::MAX)) {
+                return None;
             }
+            for number in start..end {
+                if test(&vector) {
+                    set.insert(number);
+                }
+                for role in &order {
+                    vector[*role] += 1;
+                    if vector[*role] <= self.tops[*role] {
+                        break;
+                    }
+                    vector[*role] = 0;
+                }
+            }
+        }
+        Some(set)
+    }
+
+    /// The vectors with at most so many of a role: runs of numbers.
+    fn with_at_most(&self, role: usize, top: usize) -> Counts {
+        let stride = self.strides[role];
+        let mut set = self.none();
+        for start in (0..self.size).step_by(stride * (self.tops[role] + 1)) {
+            set.insert_all(start..start + stride * (top + 1));
         }
         set
     }
@@ -94,13 +124,31 @@ impl Space {
 
     /// All sums of a vector of `a` and one of `b` that stay within the tops. Of each of the `exclusive` sets of
     /// vectors without replicas of some roles, one of the two must be in it. The work is about
-    /// [`Self::cost`] words.
-    pub(super) fn sum(&self, a: &Counts, b: &Counts, exclusive: &[&Counts]) -> Counts {
+    /// [`Self::cost`] words; none when the budget ends.
+    pub(super) fn sum(
+        &self,
+        a: &Counts,
+        b: &Counts,
+        exclusive: &[&Counts],
+        budget: &mut Budget<'_>,
+    ) -> Option<Counts> {
+        if !budget.affords(self.cost(a, b)) {
+            return None;
+        }
+        let each = self.cost_of(1);
+        let mut pending = self.cost_of(2);
         let (many, few) = if a.len() < b.len() { (b, a) } else { (a, b) };
         let mut total = self.none();
         let mut vector = vec![0; self.tops.len()];
         let mut masked = many.clone();
         for number in few.numbers() {
+            pending += each;
+            if pending >= STRIDE {
+                if !budget.spend(pending) {
+                    return None;
+                }
+                pending = 0;
+            }
             self.read(number, &mut vector);
             masked.0.copy_from_slice(&many.0);
             for (role, count) in
@@ -114,13 +162,16 @@ impl Space {
             total.add_shifted(&masked, number);
         }
         total.cut(self.size);
-        total
+        budget.spend(pending).then_some(total)
     }
 
     /// The work of a sum, in words.
-    pub(super) fn cost(&self, a: &Counts, b: &Counts) -> i64 {
-        let few = a.len().min(b.len());
-        i64::try_from((few + 2).saturating_mul(self.words()).saturating_mul(self.tops.len()))
+    fn cost(&self, a: &Counts, b: &Counts) -> i64 {
+        self.cost_of(a.len().min(b.len()) + 2)
+    }
+
+    fn cost_of(&self, vectors: usize) -> i64 {
+        i64::try_from(vectors.saturating_mul(self.words()).saturating_mul(self.tops.len()))
             .unwrap_or(i64::MAX)
     }
 }
@@ -128,6 +179,15 @@ impl Space {
 impl Counts {
     pub(super) fn insert(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
+    }
+
+    fn insert_all(&mut self, numbers: std::ops::Range<usize>) {
+        let (first, last) = (numbers.start / 64, (numbers.end - 1) / 64);
+        for word in first..=last {
+            let low = if word == first { numbers.start % 64 } else { 0 };
+            let high = if word == last { (numbers.end - 1) % 64 } else { 63 };
+            self.0[word] |= (u64::MAX << low) & (u64::MAX >> (63 - high));
+        }
     }
 
     pub(super) fn has(&self, number: usize) -> bool {
@@ -182,8 +242,11 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::document::SolveOptions;
 
     fn set(space: &Space, vectors: &BTreeSet<Vec<usize>>) -> Counts {
         let mut set = space.none();
@@ -191,6 +254,21 @@ mod tests {
             set.insert(space.number(vector));
         }
         set
+    }
+
+    #[test]
+    fn the_vectors_with_at_most_so_many_of_a_role_are_those_that_a_count_finds() {
+        for tops in [vec![3, 70, 2], vec![1; 9], vec![5, 0, 64]] {
+            let space = Space::new(tops.clone(), 1 << 20).unwrap();
+            for (role, top) in
+                tops.iter().enumerate().flat_map(|(role, top)| (0..*top).map(move |top| (role, top)))
+            {
+                let flag = AtomicBool::new(false);
+                let mut budget = Budget::new(&SolveOptions::default(), &flag);
+                let counted = space.only(&mut budget, |vector| vector[role] <= top).unwrap();
+                assert_eq!(space.with_at_most(role, top), counted, "{tops:?}: role {role}, {top}");
+            }
+        }
     }
 
     #[test]
@@ -216,10 +294,12 @@ mod tests {
                     plain.insert(sum);
                 }
             }
+            let flag = AtomicBool::new(false);
+            let mut budget = Budget::new(&SolveOptions::default(), &flag);
             let (a, b) = (set(&space, &a), set(&space, &b));
-            assert_eq!(space.sum(&a, &b, &[]), set(&space, &plain), "{seed}");
-            let mask = space.only(without);
-            assert_eq!(space.sum(&a, &b, &[&mask]), set(&space, &exclusive), "{seed}");
+            assert_eq!(space.sum(&a, &b, &[], &mut budget), Some(set(&space, &plain)), "{seed}");
+            let mask = space.only(&mut budget, without).unwrap();
+            assert_eq!(space.sum(&a, &b, &[&mask], &mut budget), Some(set(&space, &exclusive)), "{seed}");
         }
     }
 }

@@ -23,12 +23,13 @@ mod zones;
 
 use std::collections::BTreeMap;
 
-use super::{Answer, Budget, Seat};
+use super::{Answer, Budget, Proof, Seat};
 use crate::constraint::Demand;
 use crate::constraint::gang::Choice;
 use crate::model::{GangId, Level, Model, NodeId, RoleId};
 use crate::objective::locality::Spot;
 use crate::state::Ledger;
+use choice::Next;
 use counts::Space;
 use offers::{Offers, Question};
 use rules::{Rules, number};
@@ -49,16 +50,21 @@ pub(crate) fn is_needed(model: &Model, demand: &Demand) -> bool {
 /// Places a demand whole and books it in the Ledger. Limits are asked of each choice of counts.
 pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
     budget.count_trial();
-    let early = if parts::come_first(ledger.model(), demand) {
-        parts::place(ledger, demand, budget).map(Found::Seats)
-    } else {
-        None
-    };
+    let parts_first = parts::come_first(ledger.model(), demand);
+    if parts_first && (lacks_room(ledger, demand) || parts::refute(ledger, demand, budget)) {
+        return if budget.poll().is_some() { Answer::Stopped } else { Answer::Refused(Proof::Found) };
+    }
+    let early = if parts_first { parts::place(ledger, demand, budget) } else { None };
+    if parts_first {
+        budget.refill();
+    }
     let mut found = match early {
-        Some(found) => found,
+        Some(spots) => Found::Seats(spots),
         None => search_with_company(ledger, demand, budget),
     };
-    if matches!(found, Found::Spent) && budget.poll().is_none() {
+    // What ended the search of the whole; the parts prove nothing.
+    let end = Proof::cut(budget);
+    if matches!(found, Found::Spent) && !parts_first && budget.poll().is_none() {
         found = parts::place(ledger, demand, budget).map_or(Found::Spent, Found::Seats);
     }
     if budget.poll().is_some() && !matches!(found, Found::Seats(_)) {
@@ -72,8 +78,8 @@ pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budge
             let level = common_level(ledger.model(), demand, &spots);
             Answer::Placed(Seat { spots, level })
         }
-        Found::Nothing => Answer::Refused { proven: true },
-        Found::Spent => Answer::Refused { proven: false },
+        Found::Nothing => Answer::Refused(Proof::Found),
+        Found::Spent => Answer::Refused(end),
     }
 }
 
@@ -146,7 +152,12 @@ fn search(ledger: &Ledger<'_>, demand: &Demand, whole: &Demand, budget: &mut Bud
     let Some(sums) = ground.sums(&setting.rules, &setting.single, budget) else { return Found::Spent };
     let mut spent = false;
     let mut before = None;
-    while let Some(candidate) = choice::next(ledger, demand, whole, &ground, &sums, before.as_ref()) {
+    loop {
+        let candidate = match choice::next(ledger, demand, whole, &ground, &sums, before.as_ref(), budget) {
+            Next::Best(candidate) => candidate,
+            Next::Nothing => break,
+            Next::Spent => return Found::Spent,
+        };
         let vector = &candidate.vector;
         let (granted, better) = wishes::grant(&ground, &rules, setting.clone(), sums.clone(), vector, budget);
         let mut seats = Seats { ground: &ground, sums: &better, fill: budget.fill(), found: Vec::new() };
@@ -211,6 +222,12 @@ fn seat(
         "only units are asked to be in one domain"
     );
     seats.over(&ground.tree.roots, 0, vector, budget)
+}
+
+/// Whether sums alone refuse a demand of fixed counts.
+fn lacks_room(ledger: &Ledger<'_>, demand: &Demand) -> bool {
+    let most: Vec<usize> = demand.counts.iter().map(|count| number(*count)).collect();
+    !has_enough(ledger, demand, &Offers::survey(ledger, demand, &most))
 }
 
 /// Whether each role finds enough places, counted by itself, and all of them enough of each resource.

@@ -10,6 +10,9 @@ use crate::model::{GangId, NodeId, RoleId};
 use crate::search::Budget;
 use crate::state::Ledger;
 
+/// So many vectors are found before they are paid for.
+const MOST_UNPAID: i64 = 1 << 14;
+
 /// What is asked, and what is known of the nodes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question<'a, 'm> {
@@ -106,9 +109,9 @@ impl Kinds {
         if let Some(known) = self.known.get(&key) {
             return Some(*known);
         }
-        let mut fill = Fill { question, caps, running, set: space.none(), work: 0 };
-        fill.role(0, &mut vec![0; caps.len()], ledger.free(node));
-        let Fill { mut set, work, .. } = fill;
+        let mut fill = Fill { question, caps, running, set: space.none(), work: 0, budget };
+        fill.role(0, &mut vec![0; caps.len()], ledger.free(node))?;
+        let Fill { mut set, work, budget, .. } = fill;
         if !budget.spend(work) {
             return None;
         }
@@ -135,22 +138,29 @@ fn binding(ledger: &Ledger<'_>, gang: GangId, node: NodeId, caps: &[usize]) -> V
 }
 
 /// Enumerates what fits on a node, role by role.
-struct Fill<'a, 'm> {
+struct Fill<'a, 'm, 'b, 'f> {
     question: &'a Question<'a, 'm>,
     caps: &'a [usize],
     running: &'a [usize],
     set: Counts,
+    /// Vectors that were found and are not paid for yet.
     work: i64,
+    budget: &'b mut Budget<'f>,
 }
 
-impl Fill<'_, '_> {
-    fn role(&mut self, role: usize, added: &mut Vec<usize>, free: &[i64]) {
+impl Fill<'_, '_, '_, '_> {
+    /// None when the budget ends.
+    fn role(&mut self, role: usize, added: &mut Vec<usize>, free: &[i64]) -> Option<()> {
         if role == self.caps.len() {
             let total: Vec<usize> =
                 added.iter().zip(self.running).map(|(added, running)| added + running).collect();
             self.set.insert(self.question.space.number(&total));
             self.work += 1;
-            return;
+            if self.work == MOST_UNPAID {
+                self.work = 0;
+                self.budget.spend(MOST_UNPAID).then_some(())?;
+            }
+            return Some(());
         }
         let model = self.question.ledger.model();
         let request = &model.role(self.question.demand.gang, RoleId::new(role)).request;
@@ -162,8 +172,9 @@ impl Fill<'_, '_> {
                 left.iter_mut().zip(request.as_slice()).for_each(|(left, amount)| *left -= amount);
             }
             added[role] = count;
-            self.role(role + 1, added, &left);
+            self.role(role + 1, added, &left)?;
         }
         added[role] = 0;
+        Some(())
     }
 }

@@ -12,9 +12,12 @@ use crate::state::Ledger;
 /// More combinations of counts than this are many.
 const MANY_COUNTS: i64 = 100_000;
 
+/// So many orders of the parts are tried.
+const MOST_ORDERS: usize = 6;
+
 /// A placement of fixed counts that keeps all rules, found part by part: first by what has no rule in common, then role
-/// by role, the largest first or the smallest first; none if nothing of that leads to one, which proves nothing. The
-/// Ledger is left as it was.
+/// by role, the largest first or the smallest first; then what found no room goes first. None if nothing of that leads
+/// to one, which proves nothing. The Ledger is left as it was.
 pub(super) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Vec<Spot>> {
     let model = ledger.model();
     let facts = model.gang(demand.gang);
@@ -24,22 +27,44 @@ pub(super) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budge
     }
     let parts = unrelated(model, demand);
     let roles: Vec<Vec<RoleId>> = demand.roles().map(|role| vec![role]).collect();
-    let mut tries: Vec<Vec<Vec<RoleId>>> = Vec::new();
+    let mut orders: Vec<Vec<Vec<RoleId>>> = Vec::new();
     for mut order in [parts, roles] {
         let size = |part: &Vec<RoleId>| part.iter().map(|role| demand.count(*role)).sum::<i64>();
         order.sort_by_key(|part| (std::cmp::Reverse(size(part)), part.clone()));
         let reversed: Vec<Vec<RoleId>> = order.iter().rev().cloned().collect();
         for order in [order, reversed] {
-            if order.len() > 1 && !tries.contains(&order) {
-                tries.push(order);
+            if order.len() > 1 && !orders.contains(&order) {
+                orders.push(order);
             }
         }
     }
-    tries.into_iter().find_map(|order| {
+    let mut tried = 0;
+    while let Some(order) = orders.get(tried) {
         let checkpoint = ledger.checkpoint();
-        let found = in_order(ledger, demand, &order, budget);
+        let found = in_order(ledger, demand, order, budget);
         ledger.rollback(&checkpoint);
-        found
+        let failed = match found {
+            Ok(spots) => return Some(spots),
+            Err(failed) => failed,
+        };
+        let mut other = order.clone();
+        other[..=failed].rotate_right(1);
+        if orders.len() < MOST_ORDERS && !orders.contains(&other) {
+            orders.push(other);
+        }
+        tried += 1;
+    }
+    None
+}
+
+/// Whether a part that has no rule in common with the others does not fit even without them.
+pub(super) fn refute(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> bool {
+    unrelated(ledger.model(), demand).iter().any(|part| {
+        budget.refill();
+        matches!(
+            search(ledger, &stage(ledger.model(), demand, part, &demand.running), demand, budget),
+            Found::Nothing
+        )
     })
 }
 
@@ -54,32 +79,20 @@ pub(super) fn come_first(model: &Model, demand: &Demand) -> bool {
         && unrelated(model, demand).len() > 1
 }
 
+/// The placement of one part after the other, or the position of the first that finds no room.
 fn in_order(
     ledger: &mut Ledger<'_>,
     demand: &Demand,
     order: &[Vec<RoleId>],
     budget: &mut Budget<'_>,
-) -> Option<Vec<Spot>> {
+) -> Result<Vec<Spot>, usize> {
     let model = ledger.model();
     let mut held: Vec<Vec<NodeId>> = demand.running.clone();
     let mut all = Vec::new();
-    for part in order {
-        let mut stage =
-            Demand { counts: vec![0; held.len()], running: vec![Vec::new(); held.len()], ..demand.clone() };
-        for role in part {
-            stage.counts[role.index()] = demand.count(*role);
-        }
-        for (role, held) in held.iter().enumerate() {
-            // What has no rule in common with a part is only room that is taken.
-            if part
-                .iter()
-                .any(|one| one.index() == role || is_related(model, demand, *one, RoleId::new(role)))
-            {
-                stage.running[role].clone_from(held);
-            }
-        }
+    for (index, part) in order.iter().enumerate() {
         budget.refill();
-        let Found::Seats(spots) = search(ledger, &stage, demand, budget) else { return None };
+        let stage = stage(model, demand, part, &held);
+        let Found::Seats(spots) = search(ledger, &stage, demand, budget) else { return Err(index) };
         for spot in &spots {
             ledger.take(demand.gang, spot.role, spot.node, spot.count);
             held[spot.role.index()].extend((0..spot.count).map(|_| spot.node));
@@ -87,7 +100,23 @@ fn in_order(
         all.extend(spots);
     }
     all.sort();
-    Some(all)
+    Ok(all)
+}
+
+/// What is asked for a part, where `held` is what the roles of the gang hold.
+fn stage(model: &Model, demand: &Demand, part: &[RoleId], held: &[Vec<NodeId>]) -> Demand {
+    let mut stage =
+        Demand { counts: vec![0; held.len()], running: vec![Vec::new(); held.len()], ..demand.clone() };
+    for role in part {
+        stage.counts[role.index()] = demand.count(*role);
+    }
+    for (role, held) in held.iter().enumerate() {
+        // What has no rule in common with a part is only room that is taken.
+        if part.iter().any(|one| one.index() == role || is_related(model, demand, *one, RoleId::new(role))) {
+            stage.running[role].clone_from(held);
+        }
+    }
+    stage
 }
 
 /// The roles with replicas to place, those with rules in common together.

@@ -6,6 +6,7 @@ use super::counts::{Counts, Space};
 use super::tree::Tree;
 use crate::constraint::Demand;
 use crate::model::{GangId, Level, Model, NodeId, RoleId};
+use crate::search::Budget;
 use crate::state::Ledger;
 
 /// Roles that something is asked about together: the gang, a group or a role.
@@ -59,14 +60,19 @@ impl Test {
     }
 
     /// The vectors that pass.
-    pub(super) fn mask(&self, space: &Space) -> Counts {
-        space.only(|vector| self.passes(vector))
+    pub(super) fn mask(&self, space: &Space, budget: &mut Budget<'_>) -> Option<Counts> {
+        space.only(budget, |vector| self.passes(vector))
     }
 
     /// The vectors that a domain may hold in which `running` run: those that pass, and those in which nothing new is
     /// what the test is about. Of what runs only slices are judged.
-    pub(super) fn mask_beside(&self, space: &Space, running: &[usize]) -> Counts {
-        space.only(|vector| self.passes(vector) || self.spares(vector, running))
+    pub(super) fn mask_beside(
+        &self,
+        space: &Space,
+        running: &[usize],
+        budget: &mut Budget<'_>,
+    ) -> Option<Counts> {
+        space.only(budget, |vector| self.passes(vector) || self.spares(vector, running))
     }
 
     /// Whether nothing that the test is about is new. Slices are whole everywhere, or the gang gets nothing.

@@ -88,8 +88,13 @@ impl Seats<'_> {
                 if !budget.spend(i64::try_from(set.len()).unwrap_or(i64::MAX)) {
                     return None;
                 }
-                let most =
-                    set.numbers().map(|number| ground.space.vector(number).iter().sum()).max().unwrap_or(0);
+                let mut most = 0_usize;
+                for (at, number) in set.numbers().enumerate() {
+                    if !budget.goes_on(at) {
+                        return None;
+                    }
+                    most = most.max(ground.space.vector(number).iter().sum());
+                }
                 known.insert(set, most);
                 most
             };
@@ -171,7 +176,10 @@ impl Seats<'_> {
         }
         let mut part = vec![0; left.len()];
         let mut best: Option<(usize, usize)> = None;
-        for number in set.numbers() {
+        for (at, number) in set.numbers().enumerate() {
+            if !budget.goes_on(at) {
+                return None;
+            }
             space.read(number, &mut part);
             if part.iter().zip(left).any(|(part, left)| part > left) {
                 continue;
@@ -207,10 +215,7 @@ impl Seats<'_> {
                 suffixes.push(last);
                 continue;
             }
-            if !budget.spend(space.cost(&last, set)) {
-                return None;
-            }
-            let next = space.sum(&last, set, &without);
+            let next = space.sum(&last, set, &without, budget)?;
             if next == *last {
                 settled = Some(*domain);
                 suffixes.push(last);

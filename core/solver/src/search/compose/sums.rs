@@ -112,18 +112,13 @@ impl<'a> Ground<'a> {
     ) -> Option<Sums> {
         let space = self.space;
         let rungs = self.tree.rungs.len();
-        let exclusive: Vec<Vec<Counts>> = (0..rungs)
-            .map(|rung| {
-                let held = single.iter().filter(|(_, at)| *at >= rung);
-                held.map(|(roles, _)| space.only(|vector| roles.iter().all(|role| vector[*role] == 0)))
-                    .collect()
-            })
-            .collect();
-        let masks: Vec<Counts> = rules.iter().map(|rule| rule.test.mask(space)).collect();
-        let tests = i64::try_from((rules.len() + single.len() + 1) * space.size).unwrap_or(i64::MAX);
-        if !budget.spend(tests) {
-            return None;
+        let mut exclusive: Vec<Vec<Counts>> = vec![Vec::new(); rungs];
+        for (roles, at) in single {
+            let without = space.only(budget, |vector| roles.iter().all(|role| vector[*role] == 0))?;
+            exclusive[..=*at].iter_mut().for_each(|sets| sets.push(without.clone()));
         }
+        let masks =
+            rules.iter().map(|rule| rule.test.mask(space, budget)).collect::<Option<Vec<Counts>>>()?;
         let mut of: Vec<Rc<Counts>> = Vec::with_capacity(self.tree.branches.len());
         let mut ids: Vec<usize> = Vec::with_capacity(self.tree.branches.len());
         let mut known: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -148,9 +143,9 @@ impl<'a> Ground<'a> {
                 self.total(&children, &exclusive[branch.rung + 1], budget)?
             };
             if branch.class.is_some() {
-                self.filter(&mut set, index, rules, &masks);
+                self.filter(&mut set, index, rules, &masks, budget)?;
             } else {
-                self.outside(&mut set, index, rules, single);
+                self.outside(&mut set, index, rules, single, budget)?;
             }
             words += space.words();
             if words > MOST_WORDS {
@@ -166,7 +161,14 @@ impl<'a> Ground<'a> {
     }
 
     /// Nodes without a domain of a level get nothing of what must lie in domains of it.
-    fn outside(&self, set: &mut Counts, index: usize, rules: &[Rule], single: &[(Vec<usize>, usize)]) {
+    fn outside(
+        &self,
+        set: &mut Counts,
+        index: usize,
+        rules: &[Rule],
+        single: &[(Vec<usize>, usize)],
+        budget: &mut Budget<'_>,
+    ) -> Option<()> {
         let (rung, running) = (self.tree.branches[index].rung, &self.running[index]);
         let sliced = rules.iter().filter(|rule| rule.rung == rung).filter_map(|rule| match &rule.test {
             Test::Multiple(roles, _) => Some(roles),
@@ -174,11 +176,20 @@ impl<'a> Ground<'a> {
         });
         let whole = single.iter().filter(|(_, at)| *at == rung).map(|(roles, _)| roles);
         for roles in sliced.chain(whole) {
-            set.keep(&self.space.only(|vector| roles.iter().all(|role| vector[*role] == running[*role])));
+            let kept = |vector: &[usize]| roles.iter().all(|role| vector[*role] == running[*role]);
+            set.keep(&self.space.only(budget, kept)?);
         }
+        Some(())
     }
 
-    fn filter(&self, set: &mut Counts, index: usize, rules: &[Rule], masks: &[Counts]) {
+    fn filter(
+        &self,
+        set: &mut Counts,
+        index: usize,
+        rules: &[Rule],
+        masks: &[Counts],
+        budget: &mut Budget<'_>,
+    ) -> Option<()> {
         let branch = &self.tree.branches[index];
         let running = &self.running[index];
         for (rule, mask) in rules.iter().zip(masks).filter(|(rule, _)| rule.rung == branch.rung) {
@@ -188,11 +199,12 @@ impl<'a> Ground<'a> {
                 continue;
             }
             if rule.test.meets(running) {
-                set.keep(&rule.test.mask_beside(self.space, running));
+                set.keep(&rule.test.mask_beside(self.space, running, budget)?);
             } else {
                 set.keep(mask);
             }
         }
+        Some(())
     }
 
     fn total(&self, parts: &[&Counts], exclusive: &[Counts], budget: &mut Budget<'_>) -> Option<Counts> {
@@ -204,10 +216,7 @@ impl<'a> Ground<'a> {
             if skip == Some(*part) {
                 continue;
             }
-            if !budget.spend(self.space.cost(&sum, part)) {
-                return None;
-            }
-            let next = self.space.sum(&sum, part, &without);
+            let next = self.space.sum(&sum, part, &without, budget)?;
             skip = (next == sum).then_some(*part);
             sum = next;
         }

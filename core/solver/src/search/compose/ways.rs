@@ -147,7 +147,11 @@ impl Ways<'_, '_> {
         let mut part = vec![0; left.len()];
         // The largest part first, so that few domains are used.
         let numbers: Vec<usize> = set.numbers().collect();
-        for number in numbers.into_iter().rev() {
+        for (tried, number) in numbers.into_iter().rev().enumerate() {
+            if !budget.goes_on(tried) {
+                self.spent = true;
+                return false;
+            }
             space.read(number, &mut part);
             if part.iter().zip(left).any(|(part, left)| part > left) {
                 continue;

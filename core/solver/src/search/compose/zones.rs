@@ -93,22 +93,16 @@ impl Zones {
         // Roles that may straddle zones take what is left: the node's own amounts bind them, whatever the zones hold.
         let mut straddling = space.none();
         free_roles(space, &bound, caps, 0, &mut vec![0; caps.len()], &mut straddling);
-        let mut all = space.sum(&space.single(running), &straddling, &[]);
+        let mut all = space.sum(&space.single(running), &straddling, &[], budget)?;
         for zones in settle(&room.free, &room.homeless)? {
             let mut sum = space.single(running);
             for zone in &zones {
                 let mut set = space.none();
                 let mut added = vec![0; caps.len()];
                 list(space, &bound, caps, 0, &mut added, zone, &mut set);
-                if !budget.spend(space.cost(&sum, &set)) {
-                    return None;
-                }
-                sum = space.sum(&sum, &set, &[]);
+                sum = space.sum(&sum, &set, &[], budget)?;
             }
-            if !budget.spend(space.cost(&sum, &straddling)) {
-                return None;
-            }
-            for number in space.sum(&sum, &straddling, &[]).numbers() {
+            for number in space.sum(&sum, &straddling, &[], budget)?.numbers() {
                 all.insert(number);
             }
         }

@@ -157,10 +157,9 @@ impl Instance {
         })
     }
 
-    /// The most of the last role beside `others` of the other roles in a class; none if those alone do not fit.
-    pub(super) fn most_of_last(&self, class: usize, others: &[usize]) -> Option<i64> {
-        let last = self.roles.len() - 1;
-        let mut most = self.cap(class, last);
+    /// Writes what a class has left of each resource beside `others` of the other roles; false if they do not fit.
+    pub(super) fn leave(&self, class: usize, others: &[usize], left: &mut Vec<i64>) -> bool {
+        left.clear();
         for (at, free) in self.classes[class].free.iter().enumerate() {
             let takes = others
                 .iter()
@@ -168,14 +167,35 @@ impl Instance {
                 .map(|(count, request)| request[at].saturating_mul(i64::try_from(*count).unwrap_or(i64::MAX)))
                 .fold(0, i64::saturating_add);
             if takes > *free {
+                return false;
+            }
+            left.push(free - takes);
+        }
+        true
+    }
+
+    /// The most of the last role in what a class has left, beside one more of a role; none if that does not fit.
+    pub(super) fn most_in(&self, class: usize, left: &[i64], one_more: Option<usize>) -> Option<i64> {
+        let last = self.roles.len() - 1;
+        let mut most = self.cap(class, last);
+        for (at, left) in left.iter().enumerate() {
+            let left = left - one_more.map_or(0, |role| self.requests[role][at]);
+            if left < 0 {
                 return None;
             }
             let each = self.requests[last][at];
             if each > 0 {
-                most = most.min((free - takes) / each);
+                most = most.min(left / each);
             }
         }
         Some(most)
+    }
+
+    /// The most of the last role beside `others` of the other roles in a class; none if those alone do not fit.
+    #[cfg(test)]
+    pub(super) fn most_of_last(&self, class: usize, others: &[usize]) -> Option<i64> {
+        let mut left = Vec::new();
+        self.leave(class, others, &mut left).then(|| self.most_in(class, &left, None)).flatten()
     }
 
     /// Decides that a node takes so many of a role.

@@ -3,6 +3,7 @@
 use super::bounds::Reach;
 use super::options::{Options, advance};
 use crate::search::Budget;
+use crate::search::budget::STRIDE;
 
 /// A cell of the table. Half the width is twice the speed.
 pub(super) trait Cell: Copy + Ord {
@@ -119,6 +120,7 @@ impl<C: Cell> Table<C> {
         budget: &mut Budget<'_>,
     ) -> bool {
         let width = self.width();
+        let stride = usize::try_from(STRIDE).unwrap_or(usize::MAX);
         let outer = &self.dims[..self.dims.len().saturating_sub(1)];
         next.low.clone_from(&reach.low_outer);
         let mut at = vec![0_usize; outer.len()];
@@ -141,11 +143,18 @@ impl<C: Cell> Table<C> {
                     );
                     let (from, to) = self.kept[source];
                     if from >= to {
+                        work += 1;
                         continue;
                     }
                     let source = &self.cells[source * width..source * width + to];
                     end = end.max(width.min(along + to));
                     work += width;
+                    if work >= stride {
+                        if !budget.spend(i64::try_from(work).unwrap_or(i64::MAX)) {
+                            return false;
+                        }
+                        work = 0;
+                    }
                     spread(cells, source, (from, reach.low_inner), along, C::of(last));
                 }
                 for cell in &mut cells[reach.low_inner..end.max(reach.low_inner)] {

@@ -6,6 +6,7 @@
 
 use super::steps::Steps;
 use crate::search::Budget;
+use crate::search::budget::STRIDE;
 
 /// The weight of the last role. The others are found relative to it.
 const UNIT: i64 = 1 << 14;
@@ -130,11 +131,22 @@ fn look(steps: &Steps, weights: &Weights, budget: &mut Budget<'_>) -> Option<Loo
         if nodes == 0 {
             continue;
         }
-        if !budget.spend(i64::try_from(options.len()).unwrap_or(i64::MAX)) {
-            return None;
+        // The last of the best.
+        let mut best: Option<(i64, &[u32], i32)> = None;
+        let mut unpaid = 0;
+        for (others, last) in options.iter() {
+            unpaid += 1;
+            if unpaid == STRIDE {
+                unpaid = 0;
+                budget.spend(STRIDE).then_some(())?;
+            }
+            let gives = weights.best_of(others, last);
+            if best.is_none_or(|(most, ..)| gives >= most) {
+                best = Some((gives, others, last));
+            }
         }
-        let best = options.iter().max_by_key(|(others, last)| weights.best_of(others, *last));
-        let Some((others, last)) = best else { continue };
+        budget.spend(unpaid).then_some(())?;
+        let Some((_, others, last)) = best else { continue };
         let nodes = i128::from(nodes);
         slack += nodes * i128::from(weights.best_of(others, last));
         let counts = others.iter().map(|count| i128::from(*count)).chain([i128::from(last)]);
