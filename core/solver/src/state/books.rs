@@ -80,7 +80,7 @@ impl Books {
         }
     }
 
-    /// Takes `count` times `request` on a node while the books are set up; [`Self::settle`] them at the end.
+    /// Takes `count` times `request` on a node, one of many; [`Self::settle`] the books at the end.
     pub(super) fn put(&mut self, node: NodeId, request: &ResourceVec, count: i64) {
         let amounts = request.as_slice();
         let row = node.index() * amounts.len();
@@ -89,8 +89,10 @@ impl Books {
         }
     }
 
-    /// Adds up what is free.
+    /// Adds up what is free, and lets all be counted anew.
     pub(super) fn settle(&mut self, model: &Model) {
+        self.forgotten += self.log.len() + 1;
+        self.log.clear();
         let resources = model.resources.len();
         let (free, most) = (&self.free, self.most);
         let sum = |domain: &Domain| {

@@ -173,12 +173,25 @@ impl<'m> Ledger<'m> {
 
     /// Goes back to a checkpoint.
     pub(crate) fn rollback(&mut self, checkpoint: &Checkpoint) {
-        while self.journal.len() > checkpoint.entries {
-            match self.journal.pop() {
-                Some(Line::Replicas(entry)) => self.book(Entry { count: -entry.count, ..entry }),
-                Some(Line::Room(room)) => self.shift(room.node, &room.amounts, -room.times),
-                None => {}
+        let undone = self.journal.len() - checkpoint.entries;
+        // With many lines it is less work to add everything up anew at the end.
+        let anew = undone > self.model.nodes.len();
+        let mut journal = std::mem::take(&mut self.journal);
+        for line in journal.drain(checkpoint.entries..).rev() {
+            match line {
+                Line::Replicas(entry) if anew => {
+                    let request = &self.model.role(entry.gang, entry.role).request;
+                    self.books.put(entry.node, request, -entry.count);
+                    self.book_usage(entry.gang, request, -entry.count);
+                }
+                Line::Replicas(entry) => self.book(Entry { count: -entry.count, ..entry }),
+                Line::Room(room) if anew => self.books.put(room.node, &room.amounts, -room.times),
+                Line::Room(room) => self.shift(room.node, &room.amounts, -room.times),
             }
+        }
+        self.journal = journal;
+        if anew {
+            self.books.settle(self.model);
         }
         #[cfg(debug_assertions)]
         debug_assert_eq!(self.digest(), checkpoint.digest, "rollback is the identity");
