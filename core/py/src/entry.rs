@@ -5,18 +5,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
 use gangplan_solver::Error;
 use pyo3::prelude::*;
 
 use crate::error::{core_error, solver_error};
+use crate::workers;
 
 /// How long Ctrl-C may wait; long enough to cost nothing.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Runs `work` in a thread beside the interpreter. It gets a flag that is set when it should end early. On Ctrl-C
+/// Runs `work` in a thread beside that of the interpreter. It gets a flag that is set when it should end early. On Ctrl-C
 /// nobody waits for it: it owns what it works on, and ends by itself when it next looks at the flag.
 ///
 /// # Errors
@@ -29,14 +29,12 @@ where
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let (sender, mut receiver) = mpsc::channel();
-    let run = move || {
+    let job = move || {
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&flag)));
         // Nobody receives after Ctrl-C; then the outcome matters no more.
-        let _ = sender.send(outcome);
+        Box::new(move || drop(sender.send(outcome))) as workers::Told
     };
-    thread::Builder::new()
-        .name("gangplan".to_owned())
-        .spawn(run)
+    workers::run(Box::new(job))
         .map_err(|error| solver_error(py, &format!("cannot start a thread: {error}")))?;
     loop {
         // The receiver goes along and comes back: it may not be shared while the interpreter is released.

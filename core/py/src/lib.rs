@@ -10,6 +10,7 @@ mod error;
 mod held;
 mod session;
 mod solve;
+mod workers;
 
 use pyo3::prelude::*;
 
