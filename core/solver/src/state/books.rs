@@ -2,7 +2,7 @@
 
 use super::quota::Usage;
 use super::shape_cache::ShapeCache;
-use crate::model::{Domain, GangId, Level, Model, NodeId, QueueId, ResourceVec, RoleId, ShapeId};
+use crate::model::{GangId, Level, Model, NodeId, QueueId, ResourceVec, RoleId, ShapeId};
 
 /// More shapes than this are not kept: the one that was asked for longest ago goes.
 const MOST_SHAPES: usize = 256;
@@ -41,14 +41,14 @@ struct Kept {
 }
 
 impl Books {
-    /// As if nothing ran and nothing were reserved.
-    pub(crate) fn empty(model: &Model) -> Self {
+    /// As if nothing ran and nothing were reserved; to be [settled](Self::settle).
+    pub(super) fn bare(model: &Model) -> Self {
         let mut free = Vec::with_capacity(model.nodes.len() * model.resources.len());
         for node in model.nodes.iter() {
             free.extend_from_slice(node.allocatable.as_slice());
         }
         let most = (i64::MAX >> 1) / i64::try_from(model.nodes.len().max(1)).unwrap_or(i64::MAX);
-        let mut books = Self {
+        Self {
             free,
             usage: Usage::none(model),
             sums: Vec::new(),
@@ -59,9 +59,7 @@ impl Books {
             kept: Vec::new(),
             places: Vec::new(),
             asked: 0,
-        };
-        books.settle(model);
-        books
+        }
     }
 
     /// The same amounts, with all counts to be made anew.
@@ -93,21 +91,20 @@ impl Books {
     pub(super) fn settle(&mut self, model: &Model) {
         self.forgotten += self.log.len() + 1;
         self.log.clear();
-        let resources = model.resources.len();
-        let (free, most) = (&self.free, self.most);
-        let sum = |domain: &Domain| {
-            let mut sums = vec![0; resources];
-            for row in
-                free[domain.nodes.start * resources..domain.nodes.end * resources].chunks_exact(resources)
-            {
-                sums.iter_mut().zip(row).for_each(|(sum, free)| *sum += counted(*free, most));
+        let (free, most, resources) = (&self.free, self.most, model.resources.len());
+        let of_level = |level: Level| {
+            let domains = model.topology.domains(level);
+            let mut sums = vec![0; domains.len() * resources];
+            for (domain, sums) in domains.iter().zip(sums.chunks_exact_mut(resources)) {
+                let rows = &free[domain.nodes.start * resources..domain.nodes.end * resources];
+                for row in rows.chunks_exact(resources) {
+                    sums.iter_mut().zip(row).for_each(|(sum, free)| *sum += counted(*free, most));
+                }
             }
             sums
         };
         let levels = 0..model.topology.sizes().count();
-        self.sums = levels
-            .map(|level| model.topology.domains(Level::at(level)).iter().flat_map(sum).collect())
-            .collect();
+        self.sums = levels.map(|level| of_level(Level::at(level))).collect();
     }
 
     /// Takes `count` times `request` on a node, or gives it back.
@@ -285,7 +282,8 @@ mod tests {
     #[test]
     fn counts_and_sums_equal_a_recount_after_every_step_of_a_history() {
         let model = model();
-        let mut books = Books::empty(&model);
+        let mut books = Books::bare(&model);
+        books.settle(&model);
         let mut state = 7_u64;
         let mut random = |end: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

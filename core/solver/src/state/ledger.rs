@@ -53,8 +53,7 @@ pub(crate) struct Checkpoint {
 impl<'m> Ledger<'m> {
     /// As things stand: everything that runs or is reserved holds its place, whoever owns it.
     pub(crate) fn new(model: &'m Model) -> Self {
-        let mut ledger = Self::empty(model);
-        ledger.is_vacant = false;
+        let mut ledger = Self::over(model, Books::bare(model));
         for pod in model.pods.iter() {
             ledger.books.put(pod.node, &pod.request, 1);
             ledger.books.usage.book(model, pod.queue, &pod.request, 1);
@@ -74,7 +73,9 @@ impl<'m> Ledger<'m> {
 
     /// As if nothing ran and nothing were reserved.
     pub(crate) fn empty(model: &'m Model) -> Self {
-        Self { model, books: Books::empty(model), journal: Vec::new(), ceilings: Vec::new(), is_vacant: true }
+        let mut books = Books::bare(model);
+        books.settle(model);
+        Self { is_vacant: true, ..Self::over(model, books) }
     }
 
     /// The same state over a variant of the model that has the same nodes, queues and holders.
