@@ -338,7 +338,9 @@ fn talking_pairs(gang: &Gang, roles: &[RoleFacts]) -> Vec<TalkingPair> {
 /// Every pair of so many roles once, with weight 1.
 pub(super) fn all_pairs(roles: usize) -> Vec<TalkingPair> {
     let pair = |a: usize, b: usize| TalkingPair { a: RoleId::new(a), b: RoleId::new(b), weight: 1 };
-    (0..roles).flat_map(|a| (a..roles).map(move |b| pair(a, b))).collect()
+    let mut pairs = Vec::with_capacity(roles * (roles + 1) / 2);
+    pairs.extend((0..roles).flat_map(|a| (a..roles).map(move |b| pair(a, b))));
+    pairs
 }
 
 /// Node classes, each judged once.

@@ -1,6 +1,6 @@
 //! Judges columns before anything is built from them: lengths, positions, ranges, names.
 
-use std::collections::HashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::columns::{Columns, NONE};
 use crate::document::{self, Snapshot};
@@ -113,7 +113,7 @@ impl Findings {
             return;
         }
         let mut has_role = vec![false; gangs];
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::with_capacity_and_hasher(count, FxBuildHasher);
         for (index, (gang, name)) in roles.gangs.iter().zip(&roles.names).enumerate() {
             // The role names of most gangs follow each other: only others can be the same twice.
             let first = !std::mem::replace(&mut has_role[*gang as usize], true);
@@ -209,7 +209,7 @@ impl Findings {
         if !unique || names.windows(2).all(|pair| pair[0] < pair[1]) {
             return;
         }
-        let mut seen = HashSet::with_capacity(names.len());
+        let mut seen = FxHashSet::with_capacity_and_hasher(names.len(), FxBuildHasher);
         for (index, name) in names.iter().enumerate() {
             if !seen.insert(name.as_str()) {
                 let message = format!("there is another {what} '{name}'");

@@ -65,7 +65,7 @@ impl Model {
             pods: part.pods().into(),
             classes: gangs.classes.into(),
             shapes: gangs.shapes,
-            gangs: gangs.facts.into_iter().map(Arc::new).collect(),
+            gangs: gangs.facts,
             queues: queues.iter().map(|queue| queue_facts(queue, &units, &ids, resources.len())).collect(),
             capacity: capacity_of(&nodes, resources.len()),
             nodes: nodes.into(),
@@ -151,7 +151,7 @@ struct Part<'a> {
 
 /// Gangs by name, with what their roles share.
 struct Gangs {
-    facts: Vec<GangFacts>,
+    facts: Vec<Arc<GangFacts>>,
     classes: Vec<Vec<Option<Rule>>>,
     shapes: Vec<Shape>,
     rows: Vec<u32>,
@@ -211,7 +211,7 @@ impl Part<'_> {
                     }
                 });
             let roles: Vec<RoleFacts> = roles.collect();
-            facts.push(GangFacts {
+            facts.push(Arc::new(GangFacts {
                 is_structured: false,
                 roles,
                 name: gangs.names[gang].clone(),
@@ -229,7 +229,7 @@ impl Part<'_> {
                 min_member,
                 quota: None,
                 traffic: all_pairs(of_gang.len()),
-            });
+            }));
             role_rows.push(of_gang);
         }
         let class_rows = classes.needs;
