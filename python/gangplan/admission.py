@@ -9,18 +9,18 @@ cycle decide who takes it: whatever part of a cycle was written, no capacity is 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gangplan import solver
-from gangplan.closeness import Closeness
 from gangplan.config import Terms
 from gangplan.errors import Conflict, InvalidInput
 from gangplan.options import SolveOptions
 from gangplan.plan import Earmark, Plan, Rejection
-from gangplan.record import HOLDING, WAITING, GangRecord, Outcome, Owner, Reservation, enter
-from gangplan.snapshot import Gang, Node, Running, Snapshot
+from gangplan.record import WAITING, GangRecord, Outcome, Owner, Reservation, enter
+from gangplan.record_snapshot import combine, queued
+from gangplan.snapshot import Snapshot
 from gangplan.store import ClusterView, Store
 
 _GANG_PATH = re.compile(r"\$\.gangs\[(\d+)\]\.?(.*)")
@@ -39,78 +39,6 @@ class Decision:
     snapshot: Snapshot
     plan: Plan
     writes: tuple[GangRecord, ...]
-
-
-def combine(cluster: Snapshot, records: Iterable[GangRecord], *, now: float) -> Snapshot:
-    """Put the gangs of the records into the cluster: waiting ones as gangs, holding ones with their replicas.
-
-    A gang that holds room keeps it although its queue, a level or a node is not there any more. Such a node appears
-    as one that is not ready.
-
-    Args:
-        cluster: Nodes, queues and what else runs.
-        records: The records; finished and suspended ones take no part.
-        now: Seconds since 1970.
-    """
-    gangs, running = list(cluster.gangs), list(cluster.running)
-    known = {node.name for node in cluster.nodes}
-    gone: set[str] = set()
-    for record in records:
-        if record.phase in WAITING:
-            gangs.append(_queued(record))
-        elif record.phase in HOLDING and record.reservation is not None:
-            gangs.append(_as_held(_known_parts(record.gang, cluster), record.reservation))
-            gone |= record.reservation.nodes - known
-            running += [
-                Running(
-                    name=f"{record.name}/{role}/{index}",
-                    node=node,
-                    gang=record.name,
-                    role=role,
-                    index=index,
-                    reserved=record.phase != "Bound",
-                )
-                for role, nodes in record.reservation.placement.items()
-                for index, node in enumerate(nodes)
-            ]
-    nodes = (*cluster.nodes, *(Node(name=name, ready=False) for name in sorted(gone)))
-    return replace(cluster, now=int(now), nodes=nodes, gangs=tuple(gangs), running=tuple(running))
-
-
-def _queued(record: GangRecord) -> Gang:
-    """A gang as it waits: once it has let a reservation expire, it stands behind its equals that waited.
-
-    Nobody evicts here, so that a gang that may be evicted would still hold what is kept for another.
-    """
-    created = max(record.gang.created, int(record.expired_at or 0))
-    return replace(record.gang, created=created, bypassed=record.bypassed, preemptible=False)
-
-
-def _as_held(gang: Gang, held: Reservation) -> Gang:
-    """A gang that has its places and asks for no more: an elastic one may have been admitted with less than all."""
-    roles = (replace(role, replicas=len(held.placement.get(role.name, ()))) for role in gang.roles)
-    return replace(gang, roles=tuple(roles))
-
-
-def _known_parts(gang: Gang, cluster: Snapshot) -> Gang:
-    """A gang that has its places, without the names that this cluster does not know any more."""
-    levels = {*cluster.topology, "node"}
-    return replace(
-        gang,
-        queue=gang.queue if any(queue.name == gang.queue for queue in cluster.queues) else None,
-        topology=None if gang.topology is None else _known_levels(gang.topology, levels),
-    )
-
-
-def _known_levels(asked: Closeness, levels: Collection[str]) -> Closeness:
-    """A closeness without the levels that this cluster does not know any more."""
-    return replace(
-        asked,
-        required=asked.required if asked.required in levels else None,
-        preferred=asked.preferred if asked.preferred in levels else None,
-        slices=tuple(item for item in asked.slices if item.level in levels),
-        spread=tuple(item for item in asked.spread if item.level in levels),
-    )
 
 
 def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, terms: Terms) -> Decision:
@@ -160,7 +88,7 @@ def _passed_by(waiting: GangRecord, records: Mapping[str, GangRecord], plan: Pla
     """How many gangs of the same queue were just admitted that come after one that waits on."""
 
     def order(record: GangRecord) -> tuple[int, int, str]:
-        gang = _queued(record)
+        gang = queued(record)
         return -gang.priority, gang.created, gang.name
 
     placed = [records[name] for name in plan.placements.keys() & records.keys()]

@@ -12,12 +12,13 @@ from typer.testing import CliRunner
 
 import gangplan as gp
 from gangplan import admission
-from gangplan.admission import combine, cycle, run_cycle, settle
+from gangplan.admission import cycle, run_cycle, settle
 from gangplan.cli.main import app
 from gangplan.config import Terms
 from gangplan.errors import Conflict
 from gangplan.local.store import LocalStore
 from gangplan.record import HOLDING, TRANSITIONS, GangRecord, Owner, Reservation, enter, new
+from gangplan.record_snapshot import combine
 
 DEAD, ALIVE = Owner(pid=2, started=1), Owner(pid=3, started=1)
 FOUR_GPUS = Cluster(nodes=(node("n1", gpus=2), node("n2", gpus=2)))

@@ -15,10 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import gangplan as gp
 from gangplan import admission
-from gangplan.admission import combine, run_cycle
+from gangplan.admission import run_cycle
 from gangplan.config import Terms
 from gangplan.errors import Conflict
 from gangplan.record import HOLDING, TRANSITIONS, WAITING, GangRecord, Owner, new
+from gangplan.record_snapshot import combine
 
 CORES = 4
 LIMIT = 6

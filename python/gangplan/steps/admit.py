@@ -18,6 +18,7 @@ from gangplan.local.cluster import this_process
 from gangplan.local.store import LocalStore
 from gangplan.plan import Plan
 from gangplan.record import GangRecord, new
+from gangplan.record_snapshot import combine
 from gangplan.report.explanation import explain
 from gangplan.snapshot import Gang, Snapshot
 from gangplan.steps.outcome import ADMITTED, NOT_ADMITTED, Outcome
@@ -174,5 +175,5 @@ def _decision(store: LocalStore, verdict: Verdict, now: float) -> tuple[Snapshot
     others = [other for other in store.records() if other.name != record.name]
     waiting = replace(record, phase="Pending", reservation=None)
     placements = {record.name: record.reservation.placement} if record.reservation else {}
-    snapshot = admission.combine(cluster_view(store).snapshot(), [*others, waiting], now=now)
+    snapshot = combine(cluster_view(store).snapshot(), [*others, waiting], now=now)
     return snapshot, Plan(placements=placements)
