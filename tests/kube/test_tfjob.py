@@ -221,11 +221,6 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     (with_notes(priority="high"), '$.metadata.annotations["gangplan.dev/priority"]', "BAD_VALUE"),
     (with_notes(priority="99999999999"), '$.metadata.annotations["gangplan.dev/priority"]', "BAD_VALUE"),
     (with_notes(queue=None), '$.metadata.annotations["gangplan.dev/queue"]', "WRONG_TYPE"),
-    (
-        with_notes(required_level="node", preferred_level="rack"),
-        '$.metadata.annotations["gangplan.dev/preferred-level"]',
-        "CONTRADICTION",
-    ),
     (tfjob() | {"spec": None}, "$.spec.tfReplicaSpecs", "MISSING_FIELD"),
     (tfjob() | {"spec": {"tfReplicaSpecs": {}}}, "$.spec.tfReplicaSpecs", "MISSING_FIELD"),
     (tfjob() | {"spec": {"tfReplicaSpecs": [1]}}, "$.spec.tfReplicaSpecs", "WRONG_TYPE"),

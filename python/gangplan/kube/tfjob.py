@@ -75,7 +75,7 @@ def _problems_as_gang(manifest: Manifest) -> list[Problem]:
     """What the rules of documents refuse about the gang that a manifest describes, at its places in the manifest."""
     described = gang(manifest, created=0)
     queues = () if described.queue is None else (Queue(name=described.queue),)
-    # Which levels there are is the cluster's to say; here the required one is the coarser, as it should be.
+    # Which levels there are is the cluster's to say: here those that are named.
     asked = described.topology or Closeness()
     levels = dict.fromkeys(level for level in (asked.required, asked.preferred) if level)
     topology = tuple(level for level in levels if level != "node")
