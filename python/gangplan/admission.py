@@ -81,7 +81,8 @@ def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, terms
 def _reason(rejection: Rejection, kept: Earmark | None) -> str:
     if kept is None:
         return rejection.message
-    return f"{rejection.message}; room is kept for it on {', '.join(kept.nodes)}"
+    where = f"on {', '.join(kept.nodes)}" if kept.nodes else "under its limits"
+    return f"{rejection.message}; room is kept for it {where}"
 
 
 def _passed_by(waiting: GangRecord, records: Mapping[str, GangRecord], plan: Plan) -> int:

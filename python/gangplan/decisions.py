@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gangplan.columns import Columns
+from gangplan.columns import NONE, Columns
 from gangplan.plan import Earmark
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Decisions:
 
     @cached_property
     def kept_nodes(self) -> Array:
-        """By node on which room is kept for a refused gang: row of the node; ``uint32``."""
+        """By node on which room is kept for a refused gang: its row; ``NONE``: room under limits; ``uint32``."""
         return _array(self._core.kept_nodes, "I")
 
     @cached_property
@@ -108,7 +108,7 @@ class Decisions:
             self.kept_gangs.tolist(), self.kept_nodes.tolist(), self.kept_starts_s.tolist(), strict=True
         )
         for gang, node, starts_in_s in kept:
-            nodes.setdefault(gang, []).append(names.nodes[node])
+            nodes.setdefault(gang, []).extend([] if node == NONE else [names.nodes[node]])
             starts[gang] = None if starts_in_s < 0 else starts_in_s
         return {
             names.gangs[gang]: Earmark(nodes=tuple(on), starts_in_s=starts[gang])

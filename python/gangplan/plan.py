@@ -86,6 +86,7 @@ class Change:
         at: With ``free``: the domain or node where.
         constraint: With ``constraint``: the field that is dropped, such as ``node_selector`` or ``slices``.
         node: With ``nodes``: the node that they are like.
+        min_member: With ``replicas`` of a gang that has a ``min_member``: what that comes down to.
         text: The change as a short sentence without full stop.
     """
 
@@ -101,6 +102,7 @@ class Change:
     at: str | None = None
     constraint: str | None = None
     node: str | None = None
+    min_member: int | None = None
     text: str
 
 
@@ -188,7 +190,7 @@ class Earmark:
     """Room that is kept for a gang that comes first.
 
     Attributes:
-        nodes: The nodes on which it is kept.
+        nodes: The nodes on which it is kept; none where it is room under limits.
         starts_in_s: When the gang can start there, in seconds from now; None: not known.
     """
 

@@ -47,6 +47,38 @@ def test_solve_places_and_refuses(tmp_path, cluster):
     assert gangplan(tmp_path, "solve", str(cluster), "--require-all").returncode == 1
 
 
+def test_stdin_may_be_yaml(tmp_path, cluster):
+    text = cluster.read_text()
+    told = gangplan(tmp_path, "solve", "-", "-o", "json", stdin=text)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout == gangplan(tmp_path, "solve", str(cluster), "-o", "json").stdout
+    wrong = gangplan(tmp_path, "solve", "-", stdin="nodes: [}")
+    assert (wrong.returncode, "stdin: 1 problem" in wrong.stderr) == (3, True), wrong.stderr
+
+
+def test_explain_decides_by_the_same_options_as_solve(tmp_path):
+    waits = {"created": 1, "preemptible": False}
+    role = {"name": "w", "requests": {"gpu": "1"}}
+    snapshot = {
+        "nodes": [{"name": "n", "allocatable": {"gpu": "4"}}],
+        "running": [{"name": "other", "node": "n", "requests": {"gpu": "2"}, "ends_s": 50}],
+        "gangs": [
+            {"name": "head", "roles": [role | {"replicas": 4}]},
+            {"name": "small", "roles": [role | {"replicas": 2}]} | waits,
+        ],
+    }
+    file, options = tmp_path / "snapshot.json", tmp_path / "options.yaml"
+    file.write_text(json.dumps(snapshot))
+    options.write_text("bypass: earmark\n")
+    table = gangplan(tmp_path, "solve", str(file), "--options", str(options)).stdout
+    assert "ROOM_KEPT" in table
+    assert "room is kept for it on n, where it starts in 50 s" in " ".join(table.split())
+    told = gangplan(tmp_path, "explain", "small", "-f", str(file), "--options", str(options)).stdout
+    assert "fits only into room that is kept for head" in told
+    assert "may start" in gangplan(tmp_path, "explain", "small", "-f", str(file)).stdout
+    assert gangplan(tmp_path, "explain", "--options", str(options)).returncode == 2
+
+
 def test_solve_reads_stdin_and_writes_a_plan_that_check_accepts(tmp_path, cluster):
     plan = tmp_path / "plan.yaml"
     done = gangplan(

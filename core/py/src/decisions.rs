@@ -43,21 +43,19 @@ impl Decisions {
     /// By node that is kept for a refused gang, the row of the gang.
     #[getter]
     fn kept_gangs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let gangs = self.0.kept.iter().flat_map(|kept| kept.nodes.iter().map(|_| kept.gang));
-        words(py, &gangs.collect::<Vec<u32>>())
+        words(py, &self.kept_rows().map(|(kept, _)| kept.gang).collect::<Vec<u32>>())
     }
 
-    /// By node that is kept for a refused gang, its row.
+    /// By node that is kept for a refused gang, its row; none stands for room under limits.
     #[getter]
     fn kept_nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        words(py, &self.0.kept.iter().flat_map(|kept| kept.nodes.iter().copied()).collect::<Vec<u32>>())
+        words(py, &self.kept_rows().map(|(_, node)| node).collect::<Vec<u32>>())
     }
 
     /// By node that is kept for a refused gang, in how many seconds the gang can start; -1: not known.
     #[getter]
     fn kept_starts_s<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let starts =
-            self.0.kept.iter().flat_map(|kept| kept.nodes.iter().map(|_| kept.starts_in_s.unwrap_or(-1)));
+        let starts = self.kept_rows().map(|(kept, _)| kept.starts_in_s.unwrap_or(-1));
         PyBytes::new(py, &starts.flat_map(i64::to_ne_bytes).collect::<Vec<u8>>())
     }
 
@@ -84,6 +82,16 @@ impl Decisions {
     #[getter]
     fn trials(&self) -> i64 {
         self.0.work.trials
+    }
+}
+
+impl Decisions {
+    /// A row for each node that is kept, and one without a node for room that is under limits only.
+    fn kept_rows(&self) -> impl Iterator<Item = (&session::KeptRoom, u32)> {
+        self.0.kept.iter().flat_map(|kept| {
+            let nowhere = kept.nodes.is_empty().then_some(session::NONE);
+            kept.nodes.iter().copied().chain(nowhere).map(move |node| (kept, node))
+        })
     }
 }
 

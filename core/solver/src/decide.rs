@@ -158,11 +158,23 @@ impl<'m> Round<'_, 'm, '_> {
         if !demand.reaches_minimum(self.ledger.model()) {
             return Err((Proof::Found, Because::Leaving));
         }
-        if !quota::admits(self.ledger, demand) {
-            return Err((Proof::Found, Because::Itself));
-        }
         let gang = demand.gang;
         let model = self.ledger.model();
+        let may_keep = |round: &Self| {
+            let grows = round.decision.placed.contains_key(&gang) || Demand::minimum(model, gang).is_none();
+            round.options.bypass == Bypass::Earmark && !grows
+        };
+        if !quota::admits(self.ledger, demand) {
+            if may_keep(self) {
+                self.earmark(demand, |round| Earmark::below_limits(round.ledger, demand));
+            }
+            return Err((Proof::Found, Because::Itself));
+        }
+        let mut earmarks = self.decision.earmarks.iter();
+        let is_limited = |kept: &&Earmark| !kept.is_open_to(model, gang) && kept.limits(model, demand);
+        if let Some(kept) = earmarks.find(is_limited) {
+            return Err((Proof::Found, Because::KeptFor(kept.gang)));
+        }
         let closed: Vec<usize> = (0..self.decision.earmarks.len())
             .filter(|index| !self.decision.earmarks[*index].is_open_to(model, gang))
             .collect();
@@ -183,10 +195,10 @@ impl<'m> Round<'_, 'm, '_> {
             Answer::Stopped => Err((Proof::NoTime, Because::Stopped)),
             Answer::Refused(proof) => {
                 let because = self.keeper(demand, &closed).map_or(Because::Itself, Because::KeptFor);
-                let grows =
-                    self.decision.placed.contains_key(&gang) || Demand::minimum(model, gang).is_none();
-                if because == Because::Itself && self.options.bypass == Bypass::Earmark && !grows {
-                    self.earmark(demand);
+                if because == Because::Itself && may_keep(self) {
+                    self.earmark(demand, |round| {
+                        Earmark::find(round.ledger, demand, &round.decision.placed, round.budget)
+                    });
                 }
                 Err((proof, because))
             }
@@ -235,7 +247,7 @@ impl<'m> Round<'_, 'm, '_> {
     }
 
     /// Keeps room for a gang, if it is the first of its top queue that waits for room, and waited for long enough.
-    fn earmark(&mut self, demand: &Demand) {
+    fn earmark(&mut self, demand: &Demand, find: impl FnOnce(&mut Self) -> Option<Earmark>) {
         let top = |gang: GangId| -> Option<QueueId> {
             self.ledger.model().path_up(self.ledger.model().gang(gang).queue).last()
         };
@@ -246,7 +258,7 @@ impl<'m> Round<'_, 'm, '_> {
         if !self.waited_enough(demand.gang) {
             return;
         }
-        if let Some(earmark) = Earmark::find(self.ledger, demand, &self.decision.placed, self.budget) {
+        if let Some(earmark) = find(self) {
             earmark.keep(self.ledger, 1);
             self.decision.earmarks.push(earmark);
         }

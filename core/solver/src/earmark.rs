@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::constraint::Demand;
-use crate::model::{GangId, Model, NodeId, ResourceVec};
+use crate::constraint::{Demand, quota};
+use crate::model::{GangId, Model, NodeId, PodFacts, QueueId, ResourceId, ResourceVec};
 use crate::objective::locality::Spot;
 use crate::search::{Answer, Budget, Seat, largest, place};
 use crate::state::Ledger;
@@ -24,6 +24,16 @@ pub(crate) struct Earmark {
     pub(crate) nodes: Vec<NodeId>,
     /// What is kept of each of them now.
     kept: Vec<(NodeId, ResourceVec)>,
+    /// The limits under which others may start nothing that counts there, so that usage only falls.
+    limits: Vec<(Limit, ResourceId)>,
+}
+
+/// Whose limit it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Queue(QueueId),
+    /// A position in the model's `quotas`.
+    Namespace(usize),
 }
 
 /// Room that is given back at one moment.
@@ -72,6 +82,39 @@ impl Earmark {
         Some(Self::kept(model, demand.gang, &seat, ended))
     }
 
+    /// For a gang that limits keep back: all that it would pass, if it stays below them when all that can end has ended.
+    pub(crate) fn below_limits(ledger: &Ledger<'_>, demand: &Demand) -> Option<Self> {
+        let model = ledger.model();
+        let mut limits = Vec::new();
+        for excess in quota::excesses(ledger, demand) {
+            let stays = used_for_ever(model, excess.queue, excess.resource);
+            let fits = stays + excess.needs <= excess.limit;
+            limits.push((Limit::Queue(excess.queue), excess.resource, fits));
+        }
+        if let Some(excess) = quota::namespace_excess(ledger, demand) {
+            let others = i128::from(model.quotas[excess.quota].used.get(excess.resource));
+            let fits = others + excess.needs <= i128::from(excess.limit);
+            limits.push((Limit::Namespace(excess.quota), excess.resource, fits));
+        }
+        if limits.is_empty() || limits.iter().any(|(_, _, fits)| !fits) {
+            return None;
+        }
+        let limits = limits.into_iter().map(|(limit, resource, _)| (limit, resource)).collect();
+        Some(Self { gang: demand.gang, starts_in_s: None, nodes: Vec::new(), kept: Vec::new(), limits })
+    }
+
+    /// Whether a demand counts under a limit that is kept.
+    pub(crate) fn limits(&self, model: &Model, demand: &Demand) -> bool {
+        let gang = model.gang(demand.gang);
+        self.limits.iter().any(|(limit, resource)| {
+            let counts_there = match limit {
+                Limit::Queue(queue) => model.path_up(gang.queue).any(|outer| outer == *queue),
+                Limit::Namespace(quota) => gang.quota == Some(*quota),
+            };
+            counts_there && demand.needs(model, *resource) > 0
+        })
+    }
+
     fn kept(model: &Model, gang: GangId, seat: &Seat, ended: &[Moment]) -> Self {
         let nothing = || ResourceVec::zero(model.resources.len());
         let mut free: BTreeMap<NodeId, ResourceVec> = BTreeMap::new();
@@ -86,7 +129,13 @@ impl Earmark {
         let nodes = needs.keys().copied().collect();
         let kept =
             needs.into_iter().map(|(node, needs)| (node, rest(model, &needs, free.get(&node)))).collect();
-        Self { gang, starts_in_s: ended.last().and_then(|moment| moment.in_s), nodes, kept }
+        Self {
+            gang,
+            starts_in_s: ended.last().and_then(|moment| moment.in_s),
+            nodes,
+            kept,
+            limits: Vec::new(),
+        }
     }
 
     /// Whether a gang may use the kept room: it can be evicted, or is known to end in time.
@@ -102,6 +151,13 @@ impl Earmark {
             ledger.keep(*node, amounts, times);
         }
     }
+}
+
+/// What pods of no gang use of a queue and all below it, and nobody knows that they end.
+fn used_for_ever(model: &Model, queue: QueueId, resource: ResourceId) -> i128 {
+    let counts =
+        |pod: &&PodFacts| pod.ends_s.is_none() && model.path_up(pod.queue).any(|outer| outer == queue);
+    model.pods.iter().filter(counts).map(|pod| i128::from(pod.request.get(resource))).sum()
 }
 
 /// When others than `head` give room back, in the order in which they do.

@@ -115,6 +115,38 @@ fn room_is_kept_too_where_nobody_knows_when_others_end() {
 }
 
 #[test]
+fn a_gang_that_a_limit_keeps_back_is_not_passed_for_ever() {
+    let options = SolveOptions { bypass: Bypass::Earmark, ..SolveOptions::default() };
+    let mut snapshot = machine(8);
+    snapshot.queues = vec![queue("q", None, &[("gpu", 4)]), queue("free", None, &[])];
+    snapshot.gangs = vec![job("runs", Some("q"), 2), job("head", Some("q"), 4)];
+    snapshot.running = (0..2).map(|index| member("runs", "worker", index, "n")).collect();
+    for (name, queue) in [("later", "q"), ("beside", "free")] {
+        let mut gang = job(name, Some(queue), 2);
+        (gang.created, gang.preemptible) = (1, false);
+        snapshot.gangs.push(gang);
+    }
+    let plan = decided(&snapshot, &options);
+    assert_eq!(placed(&plan), ["beside"]);
+    assert!(plan.earmarks["head"].nodes.is_empty());
+    assert_eq!(
+        (plan.rejections["head"].rule.as_str(), plan.rejections["later"].rule.as_str()),
+        ("QUEUE_LIMIT_EXCEEDED", "ROOM_KEPT")
+    );
+
+    snapshot.running.clear();
+    snapshot.gangs.retain(|gang| gang.name != "runs");
+    assert_eq!(placed(&decided(&snapshot, &options)), ["beside", "head"]);
+
+    // What never ends keeps the head back for ever, and so nobody else.
+    let mut service = pod("service", "n", &[("gpu", 2)]);
+    service.queue = Some("q".to_owned());
+    snapshot.running.push(service);
+    let plan = decided(&snapshot, &options);
+    assert_eq!((placed(&plan), plan.earmarks.len()), (vec!["beside", "later"], 0));
+}
+
+#[test]
 fn nothing_is_kept_for_a_gang_that_will_not_fit_when_all_gangs_have_ended() {
     let mut snapshot = blocked();
     snapshot.running[0].ends_s = None;

@@ -72,9 +72,10 @@ fn a_refusal_offers_the_largest_minimum_that_fits_and_proves_the_other() {
     let mut grows = gang("g", vec![role("worker", 12, &[("cpu", 2)]), role("b", 1, &[("cpu", 1)])]);
     grows.roles[1].min = Some(1);
     let mut snapshot = racks(nodes, vec![grows]);
-    for (min, min_member, text) in
-        [(Some(7), None, "6 workers instead of at least 7"), (None, Some(9), "10 workers instead of 12")]
-    {
+    for (min, min_member, text) in [
+        (Some(7), None, "6 workers instead of at least 7"),
+        (None, Some(9), "10 workers instead of 12, min_member 7 instead of 9"),
+    ] {
         snapshot.gangs[0].roles[0].min = min;
         snapshot.gangs[0].min_member = min_member;
         let plan = plan_for(&snapshot);

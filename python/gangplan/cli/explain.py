@@ -1,6 +1,7 @@
 """gangplan explain."""
 
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ from gangplan.cli import exits, render
 from gangplan.cli.options import Home, Output
 from gangplan.cli.solve import read_snapshot
 from gangplan.errors import NotFound
+from gangplan.options import SolveOptions
 from gangplan.plan import Plan
 from gangplan.snapshot import Snapshot
 
@@ -21,6 +23,9 @@ def explain(
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help="Snapshot; - is stdin.")
     ] = None,
+    options: Annotated[
+        Path | None, typer.Option("--options", help="With --file: SolveOptions in JSON or YAML.")
+    ] = None,
     home: Home = None,
     output: Output = render.Format.TABLE,
 ) -> None:
@@ -32,7 +37,11 @@ def explain(
     """
     from gangplan.report.explanation import explain as words
 
-    snapshot, plan, unsound = _from_file(file) if file is not None else _from_store(home)
+    if options is not None and file is None:
+        raise typer.BadParameter(
+            "goes with --file: the local cluster decides by its settings", param_hint="--options"
+        )
+    snapshot, plan, unsound = _from_file(file, options) if file is not None else _from_store(home)
     waiting = sorted(plan.rejections, key=lambda name: plan.rejections[name].position)
     names = [gang] if gang is not None else [*waiting, *sorted(unsound)]
     if gang is not None and gang not in {*unsound, *(item.name for item in snapshot.gangs)}:
@@ -52,11 +61,11 @@ def explain(
         render.say("no gang waits")
 
 
-def _from_file(file: str) -> tuple[Snapshot, Plan, dict[str, str]]:
-    from gangplan.solver import solve
+def _from_file(file: str, options: Path | None) -> tuple[Snapshot, Plan, dict[str, str]]:
+    from gangplan.solver import load, solve
 
     snapshot = read_snapshot(file)
-    return snapshot, solve(snapshot), {}
+    return snapshot, solve(snapshot, load(options, SolveOptions) if options else None), {}
 
 
 def _from_store(home: Home) -> tuple[Snapshot, Plan, dict[str, str]]:

@@ -8,15 +8,20 @@ import typer
 
 from gangplan.cli import exits, render
 from gangplan.cli.options import Output
-from gangplan.plan import Plan
+from gangplan.plan import Earmark, Plan
 from gangplan.snapshot import Snapshot
 
 
 def read_snapshot(source: str) -> Snapshot:
     """Read a snapshot from a file, or from stdin for ``-``."""
+    from gangplan.documents import yaml_to_json
     from gangplan.solver import load
 
-    return load(sys.stdin.buffer.read()) if source == "-" else load(source)
+    if source != "-":
+        return load(source)
+    data = sys.stdin.buffer.read()
+    is_json = data.lstrip()[:1] in {b"{", b""}
+    return load(data if is_json else yaml_to_json(data.decode("utf-8", "replace"), "stdin"))
 
 
 @exits.guarded
@@ -59,11 +64,22 @@ def _table(plan: Plan) -> None:
         for gang, roles in plan.placements.items()
     ]
     order = sorted(plan.rejections.items(), key=lambda item: item[1].position)
-    rows += [(gang, "refused", rejection.rule, rejection.message) for gang, rejection in order]
+    rows += [
+        (gang, "refused", rejection.rule, rejection.message + _kept(plan.earmarks.get(gang)))
+        for gang, rejection in order
+    ]
     if not rows:
         render.say("no gang waits")
         return
     render.table(("gang", "answer", "", "where, or why not"), rows)
+
+
+def _kept(earmark: Earmark | None) -> str:
+    if earmark is None:
+        return ""
+    where = f" on {', '.join(earmark.nodes)}" if earmark.nodes else " under its limits"
+    when = "" if earmark.starts_in_s is None else f", where it starts in {earmark.starts_in_s} s"
+    return f"; room is kept for it{where}{when}"
 
 
 def _places(roles: "dict[str, tuple[str, ...]] | object") -> str:

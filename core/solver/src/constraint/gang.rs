@@ -81,7 +81,7 @@ impl Demand {
         let facts = model.gang(self.gang);
         let have = self.have();
         let floor = floor(facts, &have, &most);
-        let totals = fewest(facts, &have, &most);
+        let totals = fewest(facts, &have, &most, None);
         let counts: Vec<i64> = totals.iter().zip(&have).map(|(total, have)| total - have).collect();
         // More than one role can grow beyond its own minimum, or the fewest may be too few.
         let slack = (0..most.len()).filter(|role| have[*role] + most[*role] > floor[*role]).count();
@@ -91,6 +91,17 @@ impl Demand {
             most,
         });
         Self { counts, choice, ..self }
+    }
+
+    /// Of a choice of counts, the fewest that are legal where as many as can be are of the role `first`; none if the
+    /// fewest are not enough.
+    pub(crate) fn fewest_with_most_of(&self, model: &Model, first: RoleId) -> Option<Self> {
+        let (facts, choice, have) = (model.gang(self.gang), self.choice.as_ref()?, self.have());
+        let totals = fewest(facts, &have, &choice.most, Some(first.index()));
+        let counts: Vec<i64> = totals.iter().zip(&have).map(|(total, have)| total - have).collect();
+        let is_enough =
+            is_legal(facts, &totals) && counts.iter().zip(&choice.least).all(|(new, least)| new >= least);
+        is_enough.then(|| Self { counts, choice: None, ..self.clone() })
     }
 
     /// The ways in which a gang that has its minimum may grow by one step, roles of higher priority first, then by
@@ -216,12 +227,12 @@ fn floor(facts: &GangFacts, have: &[i64], most: &[i64]) -> Vec<i64> {
     roles.map(|((role, have), reach)| role.min.max(*have).min(reach)).collect()
 }
 
-/// Totals that are legal with few replicas beyond `have`, roles of higher priority first.
-fn fewest(facts: &GangFacts, have: &[i64], most: &[i64]) -> Vec<i64> {
+/// Totals that are legal with few replicas beyond `have`, the role `first` and roles of higher priority first.
+fn fewest(facts: &GangFacts, have: &[i64], most: &[i64], first: Option<usize>) -> Vec<i64> {
     let mut totals = floor(facts, have, most);
     let limit = |role: usize| have[role] + most[role];
     let mut order: Vec<usize> = (0..totals.len()).collect();
-    order.sort_by_key(|role| (std::cmp::Reverse(facts.roles[*role].priority), *role));
+    order.sort_by_key(|role| (Some(*role) != first, std::cmp::Reverse(facts.roles[*role].priority), *role));
     let fill = |totals: &mut Vec<i64>, inside: &dyn Fn(usize) -> bool, mut lacking: i64| {
         for role in order.iter().copied().filter(|role| inside(*role)) {
             let more = lacking.min(limit(role) - totals[role]).max(0);

@@ -139,6 +139,9 @@ pub struct Change {
     /// With `nodes`: the node that they are like.
     #[serde(default)]
     pub node: Option<String>,
+    /// With `replicas` of a gang that has a `min_member`: what that comes down to.
+    #[serde(default)]
+    pub min_member: Option<i64>,
     /// The change as a short sentence without full stop.
     pub text: String,
 }
@@ -240,7 +243,7 @@ pub struct Stats {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Earmark {
-    /// The nodes on which it is kept.
+    /// The nodes on which it is kept; none where it is room under limits.
     pub nodes: Vec<String>,
     /// When the gang can start there, in seconds from now; none: not known.
     #[serde(default)]

@@ -184,6 +184,7 @@ pub(super) fn change(kind: ChangeKind, text: String) -> Change {
         at: None,
         constraint: None,
         node: None,
+        min_member: None,
         text,
     }
 }

@@ -68,7 +68,13 @@ fn lower_minimum(
     })?;
     let before =
         if good < facts.min { format!("at least {}", facts.min) } else { facts.replicas.to_string() };
-    Some(told(facts, good, &before))
+    let mut change = told(facts, good, &before);
+    if let Some(min) = facts_of_gang.min_member {
+        let lower = (min - (facts.replicas - good)).max(0);
+        change.text = format!("{}, min_member {lower} instead of {min}", change.text);
+        change.min_member = Some(lower);
+    }
+    Some(change)
 }
 
 /// The largest of the `counts` that is allowed and fits. Fewer replicas may fit worse, where rules are about how they

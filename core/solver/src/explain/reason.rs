@@ -281,7 +281,11 @@ fn of_packing(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
     };
     let best = fits.iter().find(|fit| fit.level == level);
     let Some((fit, resource)) = best.and_then(|fit| Some((fit, fit.limited_by?))) else {
-        let message = format!("enough is free in sum, but not in pieces that hold its replicas{end}");
+        let message = if refused.proof == Proof::Found {
+            "enough is free in sum, but not in pieces that hold its replicas".to_owned()
+        } else {
+            format!("enough is free in sum; no placement was found{end}")
+        };
         return Reason::plain(Stage::Packing, Rule::PackingImpossible, message);
     };
     let needs = demand.needs(model, resource);

@@ -64,6 +64,8 @@ pub fn apply(snapshot: &mut Snapshot, name: &str, change: &Change) {
     match change.kind {
         ChangeKind::Replicas => {
             set_replicas(snapshot, name, change.role.as_ref().unwrap(), to().parse().unwrap());
+            // As it is told, no less.
+            assert_eq!(waiting(snapshot, name).min_member, change.min_member, "{change:?}");
         }
         ChangeKind::Level => relax(closeness_of(waiting(snapshot, name), change), to()),
         ChangeKind::Limit => {

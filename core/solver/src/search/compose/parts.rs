@@ -2,15 +2,18 @@
 
 use super::rules::units;
 use super::{Found, search};
-use crate::constraint::Demand;
 use crate::constraint::gang::has_groups;
+use crate::constraint::{Demand, quota};
 use crate::model::{Model, NodeId, RoleId};
 use crate::objective::locality::Spot;
-use crate::search::Budget;
+use crate::search::{Answer, Budget};
 use crate::state::Ledger;
 
 /// More combinations of counts than this are many.
 const MANY_COUNTS: i64 = 100_000;
+
+/// Of a choice of counts so many are tried.
+const MOST_CHOICES: usize = 8;
 
 /// So many orders of the parts are tried.
 const MOST_ORDERS: usize = 6;
@@ -55,6 +58,45 @@ pub(super) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budge
         tried += 1;
     }
     None
+}
+
+/// A placement of the fewest replicas that are legal, for one role after the other with as many of it as can be; none if
+/// nothing of that fits, which proves nothing. The Ledger is left as it was.
+pub(super) fn of_fewest(
+    ledger: &mut Ledger<'_>,
+    demand: &Demand,
+    budget: &mut Budget<'_>,
+) -> Option<Vec<Spot>> {
+    let model = ledger.model();
+    let facts = model.gang(demand.gang);
+    let mut order: Vec<RoleId> = facts.roles().map(|(role, _)| role).collect();
+    order.sort_by_key(|role| (std::cmp::Reverse(facts.roles[role.index()].priority), *role));
+    let mut tried: Vec<Demand> = Vec::new();
+    for first in order.into_iter().take(MOST_CHOICES) {
+        let Some(fixed) = demand.fewest_with_most_of(model, first) else { continue };
+        if tried.iter().any(|other| other.counts == fixed.counts) || !quota::admits(ledger, &fixed) {
+            continue;
+        }
+        budget.refill();
+        let checkpoint = ledger.checkpoint();
+        let answer = crate::search::place(ledger, &fixed, budget);
+        ledger.rollback(&checkpoint);
+        if let Answer::Placed(seat) = answer {
+            return Some(seat.spots);
+        }
+        tried.push(fixed);
+    }
+    None
+}
+
+/// Whether a choice of counts has so many combinations that the fewest are tried before all.
+pub(super) fn fewest_come_first(demand: &Demand) -> bool {
+    demand.choice.as_ref().is_some_and(|choice| {
+        let each = demand.running.iter().zip(&choice.most).map(|(running, most)| {
+            i64::try_from(running.len()).unwrap_or(i64::MAX).saturating_add(*most).saturating_add(1)
+        });
+        each.fold(1, i64::saturating_mul) > MANY_COUNTS
+    })
 }
 
 /// Whether a part that has no rule in common with the others does not fit even without them.
