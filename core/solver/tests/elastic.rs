@@ -6,8 +6,8 @@ mod clusters;
 
 use std::sync::atomic::AtomicBool;
 
-use clusters::{Tape, gang, node, plan_for, queue, require, role, seeded_bytes, texts};
-use gangplan_solver::document::{Bypass, ChangeKind, Gang, Node, Snapshot, SolveOptions};
+use clusters::{Tape, gang, member, node, plan_for, queue, require, role, seeded_bytes, texts};
+use gangplan_solver::document::{Bypass, ChangeKind, Closeness, Gang, Node, Slice, Snapshot, SolveOptions};
 use gangplan_solver::{check, solve};
 
 fn machine(index: u8, rack: u8, cpus: u8) -> Node {
@@ -105,4 +105,20 @@ fn behind_a_gang_that_cannot_start_one_that_could_grow_in_any_way_waits_for_it()
     };
     assert_eq!(rule_on(1), "QUEUE_HEAD_WAITS");
     assert_eq!(rule_on(0), "CAPACITY_INSUFFICIENT");
+}
+
+/// A role that could not grow while the slices of another were broken grows once they are whole.
+#[test]
+fn a_role_grows_once_what_was_in_its_way_is_mended() {
+    let mut gang = gang("g", vec![role("worker", 3, &[("cpu", 1)]), role("ps", 2, &[("cpu", 1)])]);
+    gang.roles[0].priority = 1;
+    gang.min_member = Some(1);
+    gang.roles[1].topology =
+        Some(Closeness { slices: vec![Slice { level: "rack".to_owned(), size: 2 }], ..Closeness::default() });
+    let mut snapshot = racks(vec![machine(0, 0, 8)], vec![gang]);
+    snapshot.running.push(member("g", "ps", 0, &snapshot.nodes[0].name.clone()));
+    let plan = plan_for(&snapshot);
+    let placed: Vec<(&str, usize)> =
+        plan.placements["g"].iter().map(|(role, nodes)| (role.as_str(), nodes.len())).collect();
+    assert_eq!(placed, [("ps", 1), ("worker", 3)]);
 }

@@ -109,6 +109,10 @@ impl<'m> Turns<'m> {
         let gang = turn.demand.gang;
         if self.model.gang(gang).is_elastic() {
             self.seats.entry(gang).or_default().extend(spots);
+            // What was in the way of a role may be mended now, such as a slice that was not whole.
+            if self.model.gang(gang).is_structured {
+                self.stuck.retain(|(of, _)| *of != gang);
+            }
             if let Some(key) = self.key(gang) {
                 let line = self.line_of(gang);
                 self.lines[line].gangs.insert(key);

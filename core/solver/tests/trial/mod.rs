@@ -64,8 +64,9 @@ pub fn apply(snapshot: &mut Snapshot, name: &str, change: &Change) {
     match change.kind {
         ChangeKind::Replicas => {
             set_replicas(snapshot, name, change.role.as_ref().unwrap(), to().parse().unwrap());
-            // As it is told, no less.
-            assert_eq!(waiting(snapshot, name).min_member, change.min_member, "{change:?}");
+            if let Some(min_member) = change.min_member {
+                assert_eq!(waiting(snapshot, name).min_member, Some(min_member), "{change:?}");
+            }
         }
         ChangeKind::Level => relax(closeness_of(waiting(snapshot, name), change), to()),
         ChangeKind::Limit => {
@@ -112,7 +113,10 @@ pub fn next_smaller(snapshot: &Snapshot, name: &str, change: &Change) -> Option<
     let to = change.to.as_deref()?;
     let mut next = change.clone();
     match change.kind {
-        ChangeKind::Replicas => next.to = Some((to.parse::<i64>().unwrap() + 1).to_string()),
+        ChangeKind::Replicas => {
+            next.to = Some((to.parse::<i64>().unwrap() + 1).to_string());
+            next.min_member = None;
+        }
         ChangeKind::Nodes => next.to = Some((to.parse::<i64>().unwrap() - 1).to_string()),
         ChangeKind::Level => {
             let required = closeness_of(waiting(&mut less, name), change).required.clone().unwrap();
