@@ -7,7 +7,9 @@ mod clusters;
 use std::sync::atomic::AtomicBool;
 
 use clusters::{amounts, gang, member, node, plan_for, queue, require, role, texts};
-use gangplan_solver::document::{Fill, Gang, Group, NamespaceQuota, Node, Ranks, Snapshot, SolveOptions};
+use gangplan_solver::document::{
+    Closeness, Fill, Gang, Group, NamespaceQuota, Node, Ranks, Slice, Snapshot, SolveOptions,
+};
 use gangplan_solver::{check, solve};
 
 fn machine(name: &str, rack: &str, cpus: u8) -> Node {
@@ -105,4 +107,32 @@ fn a_higher_limit_is_not_offered_where_the_namespace_allows_no_more() {
         used: std::collections::BTreeMap::new(),
     });
     assert!(!offers_limit(&snapshot));
+}
+
+/// So many counts that parts of the gang are placed one after the other: none may start while another is broken.
+#[test]
+fn a_large_gang_gets_nothing_while_what_runs_of_another_role_breaks_its_rules() {
+    let required = Closeness { required: Some("rack".to_owned()), ..Closeness::default() };
+    let slices = vec![Slice { level: "rack".to_owned(), size: 2 }];
+    let sliced = Closeness { slices, ..Closeness::default() };
+    for asked in [required, sliced] {
+        let mut broken = role("c", 2, &[("cpu", 1)]);
+        broken.topology = Some(asked.clone());
+        let large = [role("a", 400, &[("cpu", 1)]), role("b", 400, &[("cpu", 1)])];
+        let mut snapshot = racks(
+            (0..10).map(|index| machine(&format!("n{index}"), &format!("r{index}"), 200)).collect(),
+            vec![gang("g", large.into_iter().chain([broken]).collect())],
+        );
+        snapshot.running = vec![member("g", "c", 0, "n1"), member("g", "c", 1, "n2")];
+        let plan = plan_for(&snapshot);
+        assert_eq!(check(&snapshot, &plan).unwrap(), vec![]);
+        assert!(plan.placements.is_empty(), "{asked:?}");
+        // Together they are whole, and all that waits starts.
+        for member in &mut snapshot.running {
+            "n1".clone_into(&mut member.node);
+        }
+        let plan = plan_for(&snapshot);
+        assert_eq!(check(&snapshot, &plan).unwrap(), vec![]);
+        assert_eq!(plan.placements["g"].values().map(Vec::len).sum::<usize>(), 800);
+    }
 }

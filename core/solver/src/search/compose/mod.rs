@@ -51,18 +51,12 @@ pub(crate) fn is_needed(model: &Model, demand: &Demand) -> bool {
 pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Answer {
     budget.count_trial();
     let parts_first = parts::come_first(ledger.model(), demand);
-    if parts_first && (lacks_room(ledger, demand) || parts::refute(ledger, demand, budget)) {
+    let is_fixed = demand.choice.is_none();
+    if parts_first && is_fixed && (lacks_room(ledger, demand) || parts::refute(ledger, demand, budget)) {
         return if budget.poll().is_some() { Answer::Stopped } else { Answer::Refused(Proof::Found) };
     }
-    let fewest_first = parts::fewest_come_first(demand);
-    let early = if parts_first {
-        parts::place(ledger, demand, budget)
-    } else if fewest_first {
-        parts::of_fewest(ledger, demand, budget)
-    } else {
-        None
-    };
-    if parts_first || fewest_first {
+    let early = if parts_first { parts::place(ledger, demand, budget) } else { None };
+    if parts_first {
         budget.refill();
     }
     let mut found = match early {
@@ -71,13 +65,8 @@ pub(crate) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budge
     };
     // What ended the search of the whole; the parts prove nothing.
     let end = Proof::cut(budget);
-    if matches!(found, Found::Spent) && !parts_first && !fewest_first && budget.poll().is_none() {
-        let late = if demand.choice.is_some() {
-            parts::of_fewest(ledger, demand, budget)
-        } else {
-            parts::place(ledger, demand, budget)
-        };
-        found = late.map_or(Found::Spent, Found::Seats);
+    if matches!(found, Found::Spent) && !parts_first && budget.poll().is_none() {
+        found = parts::place(ledger, demand, budget).map_or(Found::Spent, Found::Seats);
     }
     if budget.poll().is_some() && !matches!(found, Found::Seats(_)) {
         return Answer::Stopped;

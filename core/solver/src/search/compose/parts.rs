@@ -18,18 +18,24 @@ const MOST_CHOICES: usize = 8;
 /// So many orders of the parts are tried.
 const MOST_ORDERS: usize = 6;
 
-/// A placement of fixed counts that keeps all rules, found part by part: first by what has no rule in common, then role
-/// by role, the largest first or the smallest first; then what found no room goes first. None if nothing of that leads
-/// to one, which proves nothing. The Ledger is left as it was.
+/// A placement that keeps all rules, of the fewest where there is a choice of counts; none if that leads to nothing, which
+/// proves nothing. The Ledger is left as it was.
 pub(super) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Vec<Spot>> {
+    if demand.choice.is_some() { of_fewest(ledger, demand, budget) } else { of_fixed(ledger, demand, budget) }
+}
+
+/// A placement of fixed counts, found part by part: first by what has no rule in common, then role
+/// by role, the largest first or the smallest first; then what found no room goes first.
+fn of_fixed(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Vec<Spot>> {
     let model = ledger.model();
     let facts = model.gang(demand.gang);
     let totals: Vec<i64> = demand.have().iter().zip(&demand.counts).map(|(have, new)| have + new).collect();
-    if demand.choice.is_some() || facts.is_elastic() && !has_groups(facts, &totals) {
+    let is_split = || units(model, demand).iter().any(|unit| unit.is_split(model, demand));
+    if facts.is_elastic() && !has_groups(facts, &totals) || is_split() {
         return None;
     }
     let parts = unrelated(model, demand);
-    let roles: Vec<Vec<RoleId>> = demand.roles().map(|role| vec![role]).collect();
+    let roles: Vec<Vec<RoleId>> = there(demand).map(|role| vec![role]).collect();
     let mut orders: Vec<Vec<Vec<RoleId>>> = Vec::new();
     for mut order in [parts, roles] {
         let size = |part: &Vec<RoleId>| part.iter().map(|role| demand.count(*role)).sum::<i64>();
@@ -60,13 +66,8 @@ pub(super) fn place(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budge
     None
 }
 
-/// A placement of the fewest replicas that are legal, for one role after the other with as many of it as can be; none if
-/// nothing of that fits, which proves nothing. The Ledger is left as it was.
-pub(super) fn of_fewest(
-    ledger: &mut Ledger<'_>,
-    demand: &Demand,
-    budget: &mut Budget<'_>,
-) -> Option<Vec<Spot>> {
+/// A placement of the fewest replicas that are legal, for one role after the other with as many of it as can be.
+fn of_fewest(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> Option<Vec<Spot>> {
     let model = ledger.model();
     let facts = model.gang(demand.gang);
     let mut order: Vec<RoleId> = facts.roles().map(|(role, _)| role).collect();
@@ -89,16 +90,6 @@ pub(super) fn of_fewest(
     None
 }
 
-/// Whether a choice of counts has so many combinations that the fewest are tried before all.
-pub(super) fn fewest_come_first(demand: &Demand) -> bool {
-    demand.choice.as_ref().is_some_and(|choice| {
-        let each = demand.running.iter().zip(&choice.most).map(|(running, most)| {
-            i64::try_from(running.len()).unwrap_or(i64::MAX).saturating_add(*most).saturating_add(1)
-        });
-        each.fold(1, i64::saturating_mul) > MANY_COUNTS
-    })
-}
-
 /// Whether a part that has no rule in common with the others does not fit even without them.
 pub(super) fn refute(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> bool {
     unrelated(ledger.model(), demand).iter().any(|part| {
@@ -110,15 +101,15 @@ pub(super) fn refute(ledger: &Ledger<'_>, demand: &Demand, budget: &mut Budget<'
     })
 }
 
-/// Whether a gang has so many counts that its parts are tried before the whole: that would take much longer, and parts
-/// with nothing in common nearly always fit one after the other if they fit at all.
+/// Whether a gang has so many counts that its parts, or where there is a choice the fewest, are tried before the whole:
+/// that would take much longer, and what has nothing in common nearly always fits one after the other if it fits at all.
 pub(super) fn come_first(model: &Model, demand: &Demand) -> bool {
-    let counts = demand.running.iter().zip(&demand.counts).map(|(running, new)| {
+    let most = demand.choice.as_ref().map_or(&demand.counts, |choice| &choice.most);
+    let counts = demand.running.iter().zip(most).map(|(running, new)| {
         i64::try_from(running.len()).unwrap_or(i64::MAX).saturating_add(*new).saturating_add(1)
     });
-    demand.choice.is_none()
-        && counts.fold(1, i64::saturating_mul) > MANY_COUNTS
-        && unrelated(model, demand).len() > 1
+    counts.fold(1, i64::saturating_mul) > MANY_COUNTS
+        && (demand.choice.is_some() || unrelated(model, demand).len() > 1)
 }
 
 /// The placement of one part after the other, or the position of the first that finds no room.
@@ -161,10 +152,16 @@ fn stage(model: &Model, demand: &Demand, part: &[RoleId], held: &[Vec<NodeId>]) 
     stage
 }
 
-/// The roles with replicas to place, those with rules in common together.
+/// The roles with replicas that run or are to be placed: a gang gets nothing while what runs of it breaks its rules.
+fn there(demand: &Demand) -> impl Iterator<Item = RoleId> {
+    let roles = demand.running.iter().zip(&demand.counts).enumerate();
+    roles.filter(|(_, (running, new))| !running.is_empty() || **new > 0).map(|(role, _)| RoleId::new(role))
+}
+
+/// The roles that are there, those with rules in common together.
 fn unrelated(model: &Model, demand: &Demand) -> Vec<Vec<RoleId>> {
     let mut parts: Vec<Vec<RoleId>> = Vec::new();
-    for role in demand.roles() {
+    for role in there(demand) {
         let is_of = |part: &Vec<RoleId>| part.iter().any(|other| is_related(model, demand, role, *other));
         let (mine, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_of);
         parts = others;

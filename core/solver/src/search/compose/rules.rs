@@ -145,6 +145,24 @@ pub(super) fn units(model: &Model, demand: &Demand) -> Vec<Unit> {
     units
 }
 
+impl Unit {
+    /// Whether its running replicas do not lie in one domain of the level that it requires, or lie outside the topology
+    /// where it asks for slices.
+    pub(super) fn is_split(&self, model: &Model, demand: &Demand) -> bool {
+        let nodes = || self.roles.iter().flat_map(|role| &demand.running[*role]);
+        let lies_apart = |level: Level| {
+            let mut domains = nodes().map(|node| model.topology.domain_of(level, *node));
+            let first = domains.next();
+            first.is_some_and(|first| first.is_none() || domains.any(|domain| domain != first))
+        };
+        let lies_outside = |level: Level| {
+            level != model.topology.node_level()
+                && nodes().any(|node| model.topology.domain_of(level, *node).is_none())
+        };
+        self.required.is_some_and(lies_apart) || self.sliced.is_some_and(lies_outside)
+    }
+}
+
 impl Rules {
     /// Whether what the nodes hold in the end keeps the terms that are no tests on domains.
     pub(super) fn hold_across(&self, model: &Model, held: &[Held<'_>]) -> bool {
@@ -215,23 +233,9 @@ impl Rules {
         rules
     }
 
-    /// A gang gets nothing while running replicas of one of its units do not lie in one domain of the level that the unit
-    /// requires, or lie outside the topology where it asks for slices.
+    /// A gang gets nothing while what runs of one of its units is split.
     fn close_split_units(&mut self, model: &Model, demand: &Demand) {
-        let is_split = |unit: &Unit| {
-            let nodes = || unit.roles.iter().flat_map(|role| &demand.running[*role]);
-            let lies_apart = |level: Level| {
-                let mut domains = nodes().map(|node| model.topology.domain_of(level, *node));
-                let first = domains.next();
-                first.is_some_and(|first| first.is_none() || domains.any(|domain| domain != first))
-            };
-            let lies_outside = |level: Level| {
-                level != model.topology.node_level()
-                    && nodes().any(|node| model.topology.domain_of(level, *node).is_none())
-            };
-            unit.required.is_some_and(lies_apart) || unit.sliced.is_some_and(lies_outside)
-        };
-        if self.units.iter().any(is_split) {
+        if self.units.iter().any(|unit| unit.is_split(model, demand)) {
             self.kept_from.iter_mut().for_each(|nodes| nodes.fill(true));
             self.units.iter_mut().for_each(|unit| unit.required = None);
         }
