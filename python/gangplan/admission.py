@@ -9,7 +9,8 @@ cycle decide who takes it: whatever part of a cycle was written, no capacity is 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -65,11 +66,15 @@ def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, terms
             reservation=Reservation(placement=plan.placements[name], expires_at=now + terms.reservation_s),
             owner=record.owner,
         )
+    started: dict[str | None, list[tuple[int, int, str]]] = {}
+    for record in sorted((before[name] for name in plan.placements.keys() & before.keys()), key=_order):
+        started.setdefault(record.gang.queue, []).append(_order(record))
     for name in sorted(plan.rejections.keys() & before.keys()):
         rejection = plan.rejections[name]
         phase: Literal["Impossible", "Pending"] = "Impossible" if rejection.impossible else "Pending"
         record = _waits(after[name], phase, _reason(rejection, plan.earmarks.get(name)), now)
-        bypassed = record.bypassed + _passed_by(before[name], before, plan)
+        beside = started.get(record.gang.queue, [])
+        bypassed = record.bypassed + len(beside) - bisect(beside, _order(record))
         after[name] = replace(record, rejection=rejection, position=rejection.position, bypassed=bypassed)
     for name, reason in sorted(unsound.items()):
         record = _waits(after[name], "Impossible", reason, now)
@@ -79,22 +84,13 @@ def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, terms
 
 
 def _reason(rejection: Rejection, kept: Earmark | None) -> str:
-    if kept is None:
-        return rejection.message
-    where = f"on {', '.join(kept.nodes)}" if kept.nodes else "under its limits"
-    return f"{rejection.message}; room is kept for it {where}"
+    return rejection.message if kept is None else f"{rejection.message}; {kept.text}"
 
 
-def _passed_by(waiting: GangRecord, records: Mapping[str, GangRecord], plan: Plan) -> int:
-    """How many gangs of the same queue were just admitted that come after one that waits on."""
-
-    def order(record: GangRecord) -> tuple[int, int, str]:
-        gang = queued(record)
-        return -gang.priority, gang.created, gang.name
-
-    placed = [records[name] for name in plan.placements.keys() & records.keys()]
-    others = [record for record in placed if record.gang.queue == waiting.gang.queue]
-    return sum(order(record) > order(waiting) for record in others)
+def _order(record: GangRecord) -> tuple[int, int, str]:
+    """Where a gang stands among those of its queue that wait."""
+    gang = queued(record)
+    return -gang.priority, gang.created, gang.name
 
 
 def _waits(

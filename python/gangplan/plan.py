@@ -197,6 +197,12 @@ class Earmark:
     nodes: tuple[str, ...]
     starts_in_s: int | None = None
 
+    @property
+    def text(self) -> str:
+        """Where the room is, as the rest of a sentence about the gang."""
+        where = f"on {', '.join(self.nodes)}" if self.nodes else "under its limits"
+        return f"room is kept for it {where}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:

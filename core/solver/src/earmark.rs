@@ -88,19 +88,20 @@ impl Earmark {
         let mut limits = Vec::new();
         for excess in quota::excesses(ledger, demand) {
             let stays = used_for_ever(model, excess.queue, excess.resource);
-            let fits = stays + excess.needs <= excess.limit;
-            limits.push((Limit::Queue(excess.queue), excess.resource, fits));
+            if stays + excess.needs > excess.limit {
+                return None;
+            }
+            limits.push((Limit::Queue(excess.queue), excess.resource));
         }
         if let Some(excess) = quota::namespace_excess(ledger, demand) {
             let others = i128::from(model.quotas[excess.quota].used.get(excess.resource));
-            let fits = others + excess.needs <= i128::from(excess.limit);
-            limits.push((Limit::Namespace(excess.quota), excess.resource, fits));
+            if others + excess.needs > i128::from(excess.limit) {
+                return None;
+            }
+            limits.push((Limit::Namespace(excess.quota), excess.resource));
         }
-        if limits.is_empty() || limits.iter().any(|(_, _, fits)| !fits) {
-            return None;
-        }
-        let limits = limits.into_iter().map(|(limit, resource, _)| (limit, resource)).collect();
-        Some(Self { gang: demand.gang, starts_in_s: None, nodes: Vec::new(), kept: Vec::new(), limits })
+        let (gang, nodes, kept) = (demand.gang, Vec::new(), Vec::new());
+        (!limits.is_empty()).then_some(Self { gang, starts_in_s: None, nodes, kept, limits })
     }
 
     /// Whether a demand counts under a limit that is kept.

@@ -77,9 +77,8 @@ def _table(plan: Plan) -> None:
 def _kept(earmark: Earmark | None) -> str:
     if earmark is None:
         return ""
-    where = f" on {', '.join(earmark.nodes)}" if earmark.nodes else " under its limits"
     when = "" if earmark.starts_in_s is None else f", where it starts in {earmark.starts_in_s} s"
-    return f"; room is kept for it{where}{when}"
+    return f"; {earmark.text}{when}"
 
 
 def _places(roles: "dict[str, tuple[str, ...]] | object") -> str:

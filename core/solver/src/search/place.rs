@@ -157,6 +157,11 @@ fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut
             Outcome::Spent => proven = false,
         }
     }
+    refused(proven, budget)
+}
+
+/// The answer where nothing was found.
+fn refused(proven: bool, budget: &mut Budget<'_>) -> Answer {
     if proven {
         Answer::Refused(Proof::Found)
     } else if budget.poll().is_some() {
@@ -214,11 +219,5 @@ fn wide(ledger: &mut Ledger<'_>, demand: &Demand, budget: &mut Budget<'_>) -> An
             Outcome::Spent => proven = false,
         }
     }
-    if proven {
-        Answer::Refused(Proof::Found)
-    } else if budget.poll().is_some() {
-        Answer::Stopped
-    } else {
-        Answer::Refused(Proof::cut(budget))
-    }
+    refused(proven, budget)
 }
