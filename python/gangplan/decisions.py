@@ -1,5 +1,6 @@
 """Decisions: what a session decided, as arrays; names are looked up when they are asked for."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -124,9 +125,9 @@ class Names:
     def __init__(self, core: "_core.Session", columns: Columns | None) -> None:
         self._core = core
         self._epoch = -1 if columns is None else 0
-        self.nodes = () if columns is None else tuple(columns.nodes.names)
-        self.gangs = () if columns is None else tuple(columns.gangs.names)
-        self.roles = () if columns is None else tuple(columns.roles.names)
+        self.nodes = () if columns is None else _texts(columns.nodes.names)
+        self.gangs = () if columns is None else _texts(columns.gangs.names)
+        self.roles = () if columns is None else _texts(columns.roles.names)
 
     def now(self) -> "Names":
         """With all that the session has now."""
@@ -138,6 +139,11 @@ class Names:
             self.nodes, self.gangs, self.roles, _ = map(tuple, self._core.names())
             self._epoch = epoch
         return self
+
+
+def _texts(names: Sequence[str]) -> tuple[str, ...]:
+    # An array of numpy hands its names out as a type of its own.
+    return tuple(names.tolist() if hasattr(names, "tolist") else names)
 
 
 def _array(data: bytes, kind: str) -> Array:

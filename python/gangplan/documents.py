@@ -213,7 +213,11 @@ def write_atomic(target: Path, data: bytes) -> None:
         with target.open("wb") as file:
             file.write(data)
         return
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        # Nobody has heard of the temporary file: the error is about the one that was asked for.
+        raise type(error)(error.errno, error.strerror, str(target)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -113,6 +113,19 @@ def test_a_dry_run_of_bench_names_the_files_and_writes_none(tmp_path):
     assert gangplan(tmp_path, *words).stdout == told.replace(" would be written", "")
 
 
+@pytest.mark.parametrize("words", [("solve", "FILE"), ("explain", "-f", "FILE", "g"), ("bench", "FILE")])
+def test_a_file_that_is_not_there_is_named(tmp_path, words):
+    file = str(tmp_path / "nowhere.yaml")
+    done = gangplan(tmp_path, *(file if word == "FILE" else word for word in words))
+    assert (done.returncode, done.stderr) == (3, f"error: {file}: No such file or directory\n")
+
+
+def test_a_plan_for_a_folder_that_is_not_there_names_the_plan(tmp_path, cluster):
+    file = str(tmp_path / "nowhere" / "plan.json")
+    done = gangplan(tmp_path, "solve", str(cluster), "--out", file)
+    assert (done.returncode, done.stderr) == (3, f"error: {file}: No such file or directory\n")
+
+
 def test_check_names_every_broken_rule(tmp_path, cluster):
     plan = gp.Plan(placements={"fits": {"worker": ("r0-n0", "r0-n0", "r0-n0", "r1-n0")}})
     gp.dump(plan, tmp_path / "plan.json")

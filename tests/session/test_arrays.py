@@ -85,7 +85,9 @@ def test_integers_of_any_width_are_taken(dtype):
 
 def test_names_may_be_arrays_of_texts():
     expected = gp.Session(good()).solve().placements()
-    assert gp.Session(good(nodes__names=np.array(["n1", "n2"]))).solve().placements() == expected
+    found = gp.Session(good(nodes__names=np.array(["n1", "n2"]))).solve().placements()
+    assert found == expected
+    assert {type(node) for nodes in found["g"].values() for node in nodes} == {str}
 
 
 def test_the_callers_arrays_are_copied():

@@ -104,6 +104,8 @@ def test_a_column_that_holds_no_numbers_is_named(column, value, where, code):
         ("nodes__names", "n1", "$.nodes.names", "WRONG_TYPE"),
         ("nodes__labels", [], "$.topology[0]", "UNKNOWN_NAME"),
         ("nodes__labels", [gp.LabelColumn(key=3, values=[], codes=[])], "$.nodes.labels[0].key", "WRONG_TYPE"),
+        ("nodes__labels", [gp.LabelColumn(key="rack", values=["a", "a"], codes=[0, 1])],
+         "$.nodes.labels[0].values[1]", "DUPLICATE_NAME"),
         ("nodes__taints", [0, 9], "$.nodes.taints[1]", "OUT_OF_RANGE"),
         ("nodes__taint_sets", ["x"], "$.nodes.taint_sets[0]", "WRONG_TYPE"),
         ("nodes__taint_sets", [[gp.Taint(key="a", effect="Never")]], "$.nodes.taint_sets[0][0].effect", "BAD_VALUE"),

@@ -69,7 +69,7 @@ IN_NAMES = {
                                                 for name in "ab")), [("$.running[1]", "DUPLICATE_NAME")]),
     "queues in a circle": (gp.Deltas(queues=(gp.Queue(name="q", parent="p"), gp.Queue(name="p", parent="q"))),
                            [("$.queues[1].parent", "CYCLE")]),
-    "a queue that is needed": (gp.Deltas(gone=gp.Gone(queues=("q",))), [("$", "UNKNOWN_NAME")]),
+    "a queue that is needed": (gp.Deltas(gone=gp.Gone(queues=("q",))), [("$.gone.queues[0]", "UNKNOWN_NAME")]),
     "a role that runs": (gp.Deltas(gangs=(gang(name="g"),)), [("$", "UNKNOWN_NAME")]),
     "a type": (gp.Deltas(nodes=(node(ready=1),)), [("$.nodes[0].ready", "WRONG_TYPE")]),
     "an integer beyond 64 bits": (gp.Deltas(now=HUGE), [("$.now", "OUT_OF_RANGE")]),
@@ -94,7 +94,7 @@ def test_all_problems_of_deltas_in_names_come_at_once(session):
 
 
 def test_what_would_break_something_else_says_what(session):
-    with pytest.raises(gp.InvalidInput, match=r"would break the gang 'g': its queue there is no queue 'q'"):
+    with pytest.raises(gp.InvalidInput, match=r"\$\.gone\.queues\[0\]: is still the queue of the gang 'g'"):
         session.apply(gp.Deltas(gone=gp.Gone(queues=("q",))))
 
 

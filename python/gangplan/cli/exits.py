@@ -70,7 +70,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(DONE) from None
         except (GangplanError, OSError) as caught:
             logging.getLogger(__name__).debug("details", exc_info=caught)
-            error(str(caught))
+            error(_text(caught))
             raise typer.Exit(_code(caught)) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -80,6 +80,12 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(BUG) from caught
 
     return run
+
+
+def _text(caught: BaseException) -> str:
+    if isinstance(caught, OSError) and caught.filename is not None and caught.strerror:
+        return f"{caught.filename}: {caught.strerror}"
+    return str(caught)
 
 
 def _code(caught: BaseException) -> int:

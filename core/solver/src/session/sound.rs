@@ -52,6 +52,7 @@ impl Findings {
         for (index, column) in nodes.labels.iter().enumerate() {
             let path = format!("$.nodes.labels[{index}].codes");
             self.positions(&column.codes, &path, count, false, column.values.len(), true);
+            self.unique(&column.values, &format!("$.nodes.labels[{index}].values"), "value");
         }
         let keys: Vec<String> = nodes.labels.iter().map(|column| column.key.clone()).collect();
         self.names(&keys, "$.nodes.labels", "label column", true);
@@ -205,8 +206,14 @@ impl Findings {
         for (index, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
             self.report(format!("{path}[{index}]"), ProblemCode::BadValue, "must not be empty");
         }
+        if unique {
+            self.unique(names, path, what);
+        }
+    }
+
+    fn unique(&mut self, names: &[String], path: &str, what: &str) {
         // Names that rise are all different: most callers list them so, and it is much faster than to look.
-        if !unique || names.windows(2).all(|pair| pair[0] < pair[1]) {
+        if names.windows(2).all(|pair| pair[0] < pair[1]) {
             return;
         }
         let mut seen = FxHashSet::with_capacity_and_hasher(names.len(), FxBuildHasher);

@@ -34,7 +34,7 @@ impl DocumentSession {
         let trial = Trial::new(&mut self.snapshot, deltas);
         let is_other = trial.is_other() || deltas.now.is_some_and(|other| other != now);
         if is_other && let Err(Error::Invalid { problems: more, .. }) = sound(&self.snapshot) {
-            problems.extend(more.into_iter().map(|problem| trial.placed(&self.snapshot, problem)));
+            problems.extend(more.into_iter().map(|problem| trial.placed(&self.snapshot, deltas, problem)));
         }
         if !problems.is_empty() {
             trial.undo(&mut self.snapshot);
@@ -118,13 +118,16 @@ impl Trial {
         changed
     }
 
-    /// A problem of the snapshot where the deltas have it, or at their root if they break what was there before.
-    fn placed(&self, snapshot: &Snapshot, problem: Problem) -> Problem {
+    /// A problem of the snapshot where the deltas have it: at what came, at the queue that goes though something
+    /// still names it, or at their root.
+    fn placed(&self, snapshot: &Snapshot, deltas: &Deltas, problem: Problem) -> Problem {
         let Some((list, index, rest)) = item(&problem.path) else { return problem };
+        let gang = snapshot.gangs.get(index).filter(|_| list == "gangs");
+        let queue = snapshot.queues.get(index).filter(|_| list == "queues");
         let (put, kind, name) = match list {
             "nodes" => (self.nodes.put, "node", snapshot.nodes.get(index).map(|one| &one.name)),
-            "queues" => (self.queues.put, "queue", snapshot.queues.get(index).map(|one| &one.name)),
-            "gangs" => (self.gangs.put, "gang", snapshot.gangs.get(index).map(|one| &one.name)),
+            "queues" => (self.queues.put, "queue", queue.map(|one| &one.name)),
+            "gangs" => (self.gangs.put, "gang", gang.map(|one| &one.name)),
             "running" => {
                 (self.running.put, "replica or pod", snapshot.running.get(index).map(|one| &one.name))
             }
@@ -134,8 +137,22 @@ impl Trial {
             return problem;
         }
         let name = name.map_or("", String::as_str);
-        let message = format!("would break the {kind} '{name}': its {rest} {}", problem.message);
-        Problem { path: "$".to_owned(), code: problem.code, message }
+        let named = match rest {
+            "queue" => gang.and_then(|gang| gang.queue.as_ref()),
+            "parent" => queue.and_then(|queue| queue.parent.as_ref()),
+            _ => None,
+        };
+        let gone = named.and_then(|named| deltas.gone.queues.iter().position(|gone| gone == named));
+        let (path, message) = match gone {
+            Some(at) => {
+                (format!("$.gone.queues[{at}]"), format!("is still the {rest} of the {kind} '{name}'"))
+            }
+            None => (
+                "$".to_owned(),
+                format!("would make the {kind} '{name}' wrong ({rest}): {}", problem.message),
+            ),
+        };
+        Problem { path, code: problem.code, message }
     }
 }
 
