@@ -8,8 +8,6 @@ use crate::model::{Level, RoleId};
 use crate::objective::locality::{Spot, tidy, traffic};
 use crate::state::Ledger;
 
-/// So many domains of a level are tried fast before the exact table is asked; more than a few never help.
-const FAST_TRIES: usize = 8;
 /// Where only some roles talk, so many domains are compared.
 const MOST_COMPARED: usize = 16;
 /// So many nodes are looked at for one that takes a whole gang which does not have to lie on one.
@@ -128,15 +126,9 @@ fn place_at(ledger: &mut Ledger<'_>, asks: &Asks<'_>, level: Level, budget: &mut
     if let Some(spots) = pack::pack(ledger, asks, level, first, budget) {
         return Answer::Placed(Seat { spots, level });
     }
-    let candidates = domains::in_order(ledger, asks, level);
-    for domain in candidates.iter().take(FAST_TRIES).filter(|domain| **domain != first) {
-        budget.count_trial();
-        if let Some(spots) = pack::pack(ledger, asks, level, *domain, budget) {
-            return Answer::Placed(Seat { spots, level });
-        }
-    }
+    // Where the fast try fails in the tightest domain, it mostly fails in the next ones too; the exact table does not.
     let mut proven = true;
-    for domain in candidates {
+    for domain in domains::in_order(ledger, asks, level) {
         if budget.poll().is_some() {
             return Answer::Stopped;
         }

@@ -37,13 +37,22 @@ fn has_enough_places(instance: &Instance) -> bool {
 /// A node that hosts its most of every role at once takes all of it: no other choice of it is better.
 fn absorb(instance: &mut Instance) {
     let mut hosts = std::mem::take(&mut instance.hosts);
+    // By class, how many nodes had been absorbed when its roles were last seen to compete: until another one is, they
+    // still do.
+    let mut competing = vec![usize::MAX; instance.classes.len()];
+    let mut absorbed = 0;
     hosts.retain(|host| {
+        if competing[host.class] == absorbed {
+            return true;
+        }
         if !instance.is_without_conflict(host.class) {
+            competing[host.class] = absorbed;
             return true;
         }
         for role in 0..instance.roles.len() {
             instance.seat(host.node, role, instance.cap(host.class, role));
         }
+        absorbed += 1;
         false
     });
     instance.hosts = hosts;
