@@ -33,10 +33,13 @@ if TYPE_CHECKING:
     from gangplan.deltas import Deltas, Gone
     from gangplan.documents import dump
     from gangplan.errors import (
+        AlreadyExists,
+        Busy,
         CheckFailed,
         ClusterError,
         ConfigError,
         Conflict,
+        Expired,
         Forbidden,
         GangplanError,
         InvalidInput,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
         NotFound,
         NotInstalled,
         Problem,
+        Refused,
         SolverError,
         StoreError,
         Unreachable,
@@ -104,10 +108,13 @@ _HOMES = {
     "deltas": ("Deltas", "Gone"),
     "documents": ("dump",),
     "errors": (
+        "AlreadyExists",
+        "Busy",
         "CheckFailed",
         "ClusterError",
         "ConfigError",
         "Conflict",
+        "Expired",
         "Forbidden",
         "GangplanError",
         "InvalidInput",
@@ -119,6 +126,7 @@ _HOMES = {
         "NotFound",
         "NotInstalled",
         "Problem",
+        "Refused",
         "SolverError",
         "StoreError",
         "Unreachable",

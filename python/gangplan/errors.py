@@ -9,10 +9,14 @@
     ├── SolverError                        a bug or an unsupported request
     ├── ClusterError                       .verb .kind .name .namespace
     │   ├── Unreachable
+    │   │   └── Busy                       asks to come again later
     │   ├── Forbidden
     │   ├── NotFound
     │   ├── NotInstalled                   the resource type is unknown to the server
+    │   ├── Refused                        invalid, or an admission rule or a quota forbids it
+    │   ├── Expired                        the version that was asked from is too long ago
     │   └── Conflict                       changed under us
+    │       └── AlreadyExists
     ├── StoreError                         the local store cannot be read or written
     ├── JobError                           .replica .last_lines
     │   ├── JobFailed
@@ -144,8 +148,24 @@ class NotInstalled(ClusterError):
     """The server does not know this kind of resource: a CRD is missing."""
 
 
+class Busy(Unreachable):
+    """The API server asks to come again later."""
+
+
+class Refused(ClusterError):
+    """The object is invalid, or an admission rule or a quota forbids it."""
+
+
+class Expired(ClusterError):
+    """The resource version that was asked from is too long ago; list again."""
+
+
 class Conflict(ClusterError):
     """The object was changed by someone else since it was read; read it again."""
+
+
+class AlreadyExists(Conflict):
+    """There is an object of this name already."""
 
 
 class StoreError(GangplanError):

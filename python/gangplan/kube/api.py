@@ -1,0 +1,148 @@
+"""Api: the one door to an API server, whether it is real or a model of one.
+
+Objects are what the server sends: maps of JSON. Everything here is one request; whoever waits or tries again does so
+above it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from gangplan.kube.kinds import Kind
+
+Object = dict[str, Any]
+Propagation = Literal["Background", "Foreground", "Orphan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Objects as they all were at one moment.
+
+    Attributes:
+        items: The objects, by namespace and name.
+        version: The resource version of the moment: a watch from it misses nothing.
+    """
+
+    items: tuple[Object, ...]
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a watch tells.
+
+    Attributes:
+        type: ``BOOKMARK`` tells only how far the watch is; its object has nothing but a resource version.
+        object: The object as it is now; of a deleted one, as it was last.
+    """
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+    object: Object
+
+
+class Api(Protocol):
+    """What can be asked of an API server.
+
+    All methods raise :class:`gangplan.errors.ClusterError` and its kinds: ``Unreachable`` without an answer; ``Busy``
+    where it asks to come again later (429, 503); ``Forbidden``; ``NotInstalled`` for a kind that it does not know.
+    What else a method raises it says.
+    """
+
+    def get(self, kind: Kind, name: str, *, namespace: str = "") -> Object:
+        """Read an object.
+
+        Raises:
+            NotFound: There is none.
+        """
+
+    def list(self, kind: Kind, *, namespace: str = "", labels: str = "") -> Listing:
+        """Read all objects of a kind as they are at one moment, however many pages that takes.
+
+        Args:
+            kind: The kind.
+            namespace: Only this one; empty: all.
+            labels: A label selector, ``a=b,c``; empty: all.
+
+        Raises:
+            Expired: The moment of the first page is too long ago; begin again.
+        """
+
+    def watch(
+        self, kind: Kind, *, version: str, namespace: str = "", labels: str = "", timeout_s: float = 300.0
+    ) -> Iterator[Change]:
+        """Yield the changes after a resource version, in order, until the time is over.
+
+        Raises:
+            Expired: The version is too long ago: list again.
+        """
+
+    def create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
+        """Create an object; its namespace is in its metadata. Its status is not taken where that is a subresource.
+
+        Raises:
+            AlreadyExists: There is one of that name.
+            Refused: It is invalid, or an admission rule or a quota forbids it.
+            NotFound: There is no such namespace.
+        """
+
+    def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
+        """Replace an object, or with ``subresource="status"`` its status only; compares its resource version.
+
+        Raises:
+            Conflict: It was changed since it was read.
+            NotFound: There is none.
+            Refused: It is invalid.
+        """
+
+    def patch(
+        self, kind: Kind, name: str, body: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
+    ) -> Object:
+        """Change fields of an object by a JSON merge patch (RFC 7396).
+
+        Raises:
+            Conflict: The patch names a resource version that is not the present one.
+            NotFound: There is none.
+            Refused: The outcome is invalid.
+        """
+
+    def delete(
+        self,
+        kind: Kind,
+        name: str,
+        *,
+        namespace: str = "",
+        propagation: Propagation = "Background",
+        uid: str = "",
+        version: str = "",
+    ) -> None:
+        """Delete an object.
+
+        Args:
+            kind: The kind.
+            name: Its name.
+            namespace: Its namespace.
+            propagation: What happens to what it owns: ``Foreground`` keeps it until all of that is gone.
+            uid: Only if it has this one; empty: any.
+            version: Only if it has this resource version; empty: any.
+
+        Raises:
+            NotFound: There is none.
+            Conflict: It is not the one that was meant.
+        """
+
+    def log(
+        self, name: str, *, namespace: str, container: str = "", follow: bool = False, since: str = ""
+    ) -> Iterator[bytes]:
+        """Yield the lines of a pod's log, each with its time before it as the server writes it.
+
+        Args:
+            name: Name of the pod.
+            namespace: Its namespace.
+            container: Name of the container; empty: its only one.
+            follow: Go on until it ends.
+            since: Only lines from this time on, as RFC 3339 writes it; empty: all.
+
+        Raises:
+            NotFound: There is no such pod.
+            Refused: It has not started yet.
+        """

@@ -1,0 +1,52 @@
+"""Kinds: what we read and write on an API server, and where it has them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of object.
+
+    Attributes:
+        name: ``Pod``.
+        plural: The word in paths: ``pods``.
+        api_version: ``v1``, ``kubeflow.org/v1``.
+        namespaced: Whether its objects lie in namespaces.
+    """
+
+    name: str
+    plural: str
+    api_version: str
+    namespaced: bool = True
+
+    def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The path of an object or of a list of them; without a namespace that of all namespaces together."""
+        start = "/api" if "/" not in self.api_version else "/apis"
+        where = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
+        tail = "".join(f"/{part}" for part in (name, subresource) if part)
+        return f"{start}/{self.api_version}{where}/{self.plural}{tail}"
+
+
+POD = Kind(name="Pod", plural="pods", api_version="v1")
+NODE = Kind(name="Node", plural="nodes", api_version="v1", namespaced=False)
+SERVICE = Kind(name="Service", plural="services", api_version="v1")
+EVENT = Kind(name="Event", plural="events", api_version="v1")
+QUOTA = Kind(name="ResourceQuota", plural="resourcequotas", api_version="v1")
+NAMESPACE = Kind(name="Namespace", plural="namespaces", api_version="v1", namespaced=False)
+CLAIM = Kind(name="PersistentVolumeClaim", plural="persistentvolumeclaims", api_version="v1")
+VOLUME = Kind(name="PersistentVolume", plural="persistentvolumes", api_version="v1", namespaced=False)
+PRIORITY_CLASS = Kind(
+    name="PriorityClass", plural="priorityclasses", api_version="scheduling.k8s.io/v1", namespaced=False
+)
+LEASE = Kind(name="Lease", plural="leases", api_version="coordination.k8s.io/v1")
+WORKFLOW = Kind(name="Workflow", plural="workflows", api_version="argoproj.io/v1alpha1")
+
+TFJOB = Kind(name="TFJob", plural="tfjobs", api_version="kubeflow.org/v1")
+
+GANG = Kind(name="Gang", plural="gangs", api_version="gangplan.dev/v1alpha1")
+GANG_QUEUE = Kind(
+    name="GangQueue", plural="gangqueues", api_version="gangplan.dev/v1alpha1", namespaced=False
+)
+GANG_TOPOLOGY = Kind(
+    name="GangTopology", plural="gangtopologies", api_version="gangplan.dev/v1alpha1", namespaced=False
+)

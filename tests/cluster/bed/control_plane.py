@@ -1,0 +1,175 @@
+"""etcd, API server, controllers and the default scheduler."""
+
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+import requests
+
+from cluster.bed import network, programs
+from cluster.bed.identity import ADMIN, CONTROLLERS, SCHEDULER, Identities
+from cluster.bed.pki import Authority
+from cluster.bed.process import Process
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class ControlPlane:
+    """The programs that every cluster has, and an administrator's way to talk to them."""
+
+    server = f"https://127.0.0.1:{network.API_PORT}"
+
+    def __init__(self, folder: Path, users: Iterable[str] = ()) -> None:
+        self.folder = folder
+        self.authority = Authority(folder / "pki")
+        self.identities = Identities(folder, users)
+        self.processes: dict[str, Process] = {}
+        self.kube = programs.KUBE.build()
+        self._session = requests.Session()
+        self._session.verify = str(self.authority.pair.certificate)
+        self._session.headers["Authorization"] = f"Bearer {self.identities.tokens[ADMIN]}"
+        self._session.trust_env = False
+
+    def start(self) -> None:
+        """Start all and wait until they work.
+
+        Raises:
+            BedError: One of them does not.
+        """
+        etcd = self._start_etcd()
+        self._start_server(etcd)
+        self._start_controllers()
+        self.start_scheduler()
+        self.processes["controller-manager"].wait_until("ready", self._has_default_account)
+
+    def run(self, name: str, *command: str | Path, environment: dict[str, str] | None = None) -> Process:
+        """Start a process of the cluster; its log has its name."""
+        process = Process(name, command, self.folder / "log" / f"{name}.log", environment)
+        self.processes[name] = process
+        return process
+
+    def kubeconfig(self, user: str) -> Path:
+        """A kubeconfig for programs in here."""
+        return self.identities.kubeconfig(user, self.server, self.authority.pair.certificate)
+
+    def get(self, path: str) -> dict | None:  # type: ignore[type-arg]
+        """An object of the API server; None if there is none, or the server is not up."""
+        try:
+            answer = self._session.get(self.server + path, timeout=10)
+        except requests.RequestException:
+            return None
+        return answer.json() if answer.ok else None
+
+    def patch_status(self, path: str, status: dict[str, object]) -> None:
+        """Merge into the status of an object."""
+        headers = {"Content-Type": "application/merge-patch+json"}
+        url = f"{self.server}{path}/status"
+        self._session.patch(url, json={"status": status}, headers=headers, timeout=10).raise_for_status()
+
+    def answers(self, url: str) -> bool:
+        """Whether an address answers well."""
+        try:
+            return self._session.get(url, timeout=2).ok
+        except requests.RequestException:
+            return False
+
+    def _start_etcd(self) -> str:
+        client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        etcd = self.run(
+            "etcd",
+            self.kube,
+            "etcd",
+            f"--data-dir={self.folder}/etcd",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=default={peer}",
+            f"--quota-backend-bytes={4 << 30}",
+            "--unsafe-no-fsync",  # a cluster that lives for one run
+        )
+        etcd.wait_until("ready", lambda: self.answers(f"{client}/health"))
+        return client
+
+    def _start_server(self, etcd: str) -> None:
+        names = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+        addresses = ("127.0.0.1", network.API_ADDRESS, network.NODE_ADDRESS)
+        serving = self.authority.issue("apiserver", "kube-apiserver", alternatives=(*names, *addresses))
+        to_nodes = self.authority.issue("to-nodes", "kube-apiserver", organization="system:masters")
+        tokens = self.authority.signing_pair("accounts")
+        audit = self.folder / "audit-policy.yaml"
+        audit.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n")
+        self.run(
+            "apiserver",
+            self.kube,
+            "apiserver",
+            f"--etcd-servers={etcd}",
+            "--bind-address=0.0.0.0",
+            f"--advertise-address={network.NODE_ADDRESS}",
+            f"--secure-port={network.API_PORT}",
+            f"--tls-cert-file={serving.certificate}",
+            f"--tls-private-key-file={serving.key}",
+            f"--client-ca-file={self.authority.pair.certificate}",
+            f"--token-auth-file={self.identities.file}",
+            "--authorization-mode=Node,RBAC",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={tokens.certificate}",
+            f"--service-account-signing-key-file={tokens.key}",
+            f"--service-cluster-ip-range={network.SERVICE_NETWORK}",
+            "--enable-admission-plugins=NodeRestriction,ResourceQuota",
+            "--allow-privileged=true",
+            "--endpoint-reconciler-type=none",
+            f"--kubelet-client-certificate={to_nodes.certificate}",
+            f"--kubelet-client-key={to_nodes.key}",
+            f"--kubelet-certificate-authority={self.authority.pair.certificate}",
+            "--kubelet-preferred-address-types=InternalIP",
+            "--profiling=false",
+            "--max-requests-inflight=3000",
+            "--max-mutating-requests-inflight=1000",
+            f"--audit-policy-file={audit}",
+            f"--audit-log-path={self.folder}/log/audit.json",
+        ).wait_until("ready", lambda: self.answers(f"{self.server}/readyz"))
+
+    def _start_controllers(self) -> None:
+        authority = self.authority.pair
+        self.run(
+            "controller-manager",
+            self.kube,
+            "controller-manager",
+            f"--kubeconfig={self.kubeconfig(CONTROLLERS)}",
+            "--leader-elect=false",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={free_port()}",
+            "--use-service-account-credentials=true",
+            f"--root-ca-file={authority.certificate}",
+            f"--service-account-private-key-file={self.folder}/pki/accounts.key",
+            f"--cluster-signing-cert-file={authority.certificate}",
+            f"--cluster-signing-key-file={authority.key}",
+            "--kube-api-qps=500",
+            "--kube-api-burst=1000",
+            "--concurrent-gc-syncs=20",
+            "--node-monitor-grace-period=15s",
+        )
+
+    def start_scheduler(self) -> None:
+        """Start the default scheduler."""
+        self.run(
+            "scheduler",
+            self.kube,
+            "scheduler",
+            f"--kubeconfig={self.kubeconfig(SCHEDULER)}",
+            "--leader-elect=false",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={free_port()}",
+            "--kube-api-qps=500",
+            "--kube-api-burst=1000",
+        )
+
+    def _has_default_account(self) -> bool:
+        return self.get("/api/v1/namespaces/default/serviceaccounts/default") is not None
