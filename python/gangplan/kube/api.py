@@ -55,17 +55,24 @@ class Api(Protocol):
             NotFound: There is none.
         """
 
-    def list(self, kind: Kind, *, namespace: str = "", labels: str = "") -> Listing:
+    def list(self, kind: Kind, *, namespace: str = "", labels: str = "", version: str = "") -> Listing:
         """Read all objects of a kind as they are at one moment, however many pages that takes.
 
         Args:
             kind: The kind.
             namespace: Only this one; empty: all.
             labels: A label selector, ``a=b,c``; empty: all.
+            version: Exactly as they were at this resource version (``resourceVersionMatch=Exact``); empty: now.
 
         Raises:
-            Expired: The moment of the first page is too long ago; begin again.
+            Expired: The moment is too long ago; begin again.
         """
+
+    def pages(self, kind: Kind, *, namespace: str = "", labels: str = "", version: str = "") -> Iterator[bytes]:
+        """Yield the pages of a list as the server sends them; see :meth:`list`."""
+
+    def moment(self) -> str:
+        """The resource version of this moment: what was written before is in it, what comes later is not."""
 
     def watch(
         self, kind: Kind, *, version: str, namespace: str = "", labels: str = "", timeout_s: float = 300.0
