@@ -133,7 +133,7 @@ class ClusterError(GangplanError):
 
 
 class Unreachable(ClusterError):
-    """No answer from the API server."""
+    """No answer from the API server, or one (500, 502, 504) that leaves open whether it was done."""
 
 
 class Forbidden(ClusterError):

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from gangplan.cli.main import app
 from gangplan.errors import (
+    Busy,
     ClusterError,
     ConfigError,
     Conflict,
@@ -24,7 +25,7 @@ from gangplan.errors import (
     NotInstalled,
     Unreachable,
 )
-from gangplan.kube import client
+from gangplan.kube import requests
 from gangplan.kube.client import connect
 
 VERSION = json.dumps(
@@ -135,9 +136,9 @@ def test_the_servers_version_is_told_and_the_token_of_the_context_is_sent(server
         (404, b'{"message": "no such thing"}', NotInstalled, "CRD"),
         (404, b'{"message": "pods \\"x\\" not found", "details": {"name": "x"}}', NotFound, "not found"),
         (409, b'{"message": "the object has been modified"}', Conflict, "modified; read it again"),
-        (500, b"oh", ClusterError, "500"),
-        (503, b'{"message": "etcd is away"}', ClusterError, "503: etcd is away"),
-        (429, b"{}", ClusterError, "429"),
+        (500, b"oh", Unreachable, "500.*may have been done"),
+        (503, b'{"message": "etcd is away"}', Busy, "503: etcd is away"),
+        (429, b"{}", Busy, "429"),
         (302, b"", ClusterError, "302"),
         (200, b"<html>", ClusterError, "not as a Kubernetes API server"),
         (200, b"[]", ClusterError, "not as a Kubernetes API server"),
@@ -163,7 +164,7 @@ def test_where_nobody_listens_the_server_is_unreachable(server):
 
 
 def test_a_server_that_says_nothing_is_given_up(server, monkeypatch):
-    monkeypatch.setattr(client, "_TIMEOUT_S", (0.2, 0.2))
+    monkeypatch.setattr(requests, "_TIMEOUT_S", (0.2, 0.2))
     server.answer.silent = threading.Event()
     try:
         with pytest.raises(Unreachable):

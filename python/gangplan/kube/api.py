@@ -43,9 +43,10 @@ class Change:
 class Api(Protocol):
     """What can be asked of an API server.
 
-    All methods raise :class:`gangplan.errors.ClusterError` and its kinds: ``Unreachable`` without an answer; ``Busy``
-    where it asks to come again later (429, 503); ``Forbidden``; ``NotInstalled`` for a kind that it does not know.
-    What else a method raises it says.
+    All methods raise :class:`gangplan.errors.ClusterError` and its kinds: ``Unreachable`` without an answer, or with one
+    that leaves open whether it was done (500, 502, 504); ``Busy`` where it asks to come again later (429, 503);
+    ``Forbidden``; ``NotInstalled`` for a kind, or a subresource of it, that it does not know; ``Refused`` for an object
+    without a name or, where its kind wants one, a namespace. What else a method raises it says.
     """
 
     def get(self, kind: Kind, name: str, *, namespace: str = "") -> Object:
@@ -68,8 +69,14 @@ class Api(Protocol):
             Expired: The moment is too long ago; begin again.
         """
 
-    def pages(self, kind: Kind, *, namespace: str = "", labels: str = "", version: str = "") -> Iterator[bytes]:
-        """Yield the pages of a list as the server sends them; see :meth:`list`."""
+    def pages(
+        self, kind: Kind, *, namespace: str = "", labels: str = "", version: str = ""
+    ) -> Iterator[bytes]:
+        """Yield the pages of a list as the server sends them, for who decodes only some fields; see :meth:`list`.
+
+        Raises:
+            Expired: The moment is too long ago; begin again.
+        """
 
     def moment(self) -> str:
         """The resource version of this moment: what was written before is in it, what comes later is not."""
@@ -79,8 +86,11 @@ class Api(Protocol):
     ) -> Iterator[Change]:
         """Yield the changes after a resource version, in order, until the time is over.
 
+        The request is sent when the first change is wanted; who stops before the end closes the iterator.
+
         Raises:
             Expired: The version is too long ago: list again.
+            Unreachable: The stream broke; what was told before is so.
         """
 
     def create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
@@ -90,6 +100,7 @@ class Api(Protocol):
             AlreadyExists: There is one of that name.
             Refused: It is invalid, or an admission rule or a quota forbids it.
             NotFound: There is no such namespace.
+            Conflict: Others counted against the same quota at this moment; nothing was created.
         """
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
@@ -147,9 +158,11 @@ class Api(Protocol):
             namespace: Its namespace.
             container: Name of the container; empty: its only one.
             follow: Go on until it ends.
-            since: Only lines from this time on, as RFC 3339 writes it; empty: all.
+            since: Only lines from this time on, as RFC 3339 writes it; empty: all. The server may take only its whole
+                seconds, so lines can come again.
 
         Raises:
             NotFound: There is no such pod.
             Refused: It has not started yet.
+            Unreachable: The stream broke, or nothing was said for minutes: go on from the last line's time.
         """

@@ -1,49 +1,65 @@
-"""Connection: one way to the API server of a cluster, with time-outs, its errors told as ours.
+"""Connection: one way to the API server of a cluster."""
 
-It keeps to the part of the official client that is the same from version 30.1 to 37.
-"""
-
+import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self, TypedDict
 
 import yaml
 
 from gangplan.documents import decode
-from gangplan.errors import (
-    ClusterError,
-    ConfigError,
-    Conflict,
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    NotInstalled,
-    Unreachable,
-)
+from gangplan.errors import ConfigError, InvalidInput, Refused, Unreachable
 from gangplan.extras import needed
+from gangplan.kube.api import Change, Listing, Object, Propagation
+from gangplan.kube.kinds import NODE, POD, Kind
+from gangplan.kube.refusals import About, refusal
+from gangplan.kube.requests import Requests
 
 with needed("kube"):
     from kubernetes import client, config
-    from kubernetes.client.exceptions import ApiException
-    from urllib3.exceptions import HTTPError
 
-_TIMEOUT_S = (5.0, 30.0)
-"""Seconds to connect and to wait for an answer: a server that is there takes milliseconds for what we ask."""
+PAGE = 500
+"""Objects in a page of a list: what kubectl asks for, some MB of pods, well below the time that a page may take."""
+
+_WATCH_GRACE_S = 15.0
+"""How long after its time a watch may stay silent: the server ends it, unless it or the way to it is gone."""
+
+_LOG_SILENCE_S = 300.0
+"""How long a log that is followed may be silent. A job may say nothing for hours, but then the way to it is taken
+anew every five minutes, since a connection that is silent for long is often cut without a word."""
+
+_ListMeta = TypedDict("_ListMeta", {"resourceVersion": str, "continue": str}, total=False)
+
+
+class _Head(TypedDict):
+    """Of a page only how it goes on; the objects are passed over."""
+
+    metadata: _ListMeta
+
+
+class _Page(_Head):
+    items: list[Object] | None
+
+
+class _Told(TypedDict):
+    """A line of a watch."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+    object: Object
 
 
 class Connection:
-    """A way to the API server of one cluster, until it is closed.
+    """A way to the API server of one cluster, until it is closed; an :class:`gangplan.kube.api.Api`.
 
     Attributes:
         address: URL of the API server.
     """
 
     def __init__(self, settings: Any) -> None:
-        self.address: str = settings.host
-        self._api = client.ApiClient(settings)
+        self._requests = Requests(settings, program="gangplan")
+        self.address = self._requests.address
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +67,7 @@ class Connection:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._api.close()
+        self._requests.close()
 
     def server_version(self) -> str:
         """Tell the version of the API server, such as ``v1.34.1``.
@@ -60,35 +76,139 @@ class Connection:
             Unreachable: No answer.
             ClusterError: The server refuses, or what answers is no API server.
         """
-        with self._told(verb="get", kind="Version"):
-            raw = client.VersionApi(self._api).get_code(_preload_content=False, _request_timeout=_TIMEOUT_S)
-            body: bytes = raw.data
-        try:
-            version = decode(body, dict[str, Any]).get("gitVersion")
-        except InvalidInput as error:
-            raise ClusterError(self._no_server(), verb="get", kind="Version") from error
+        about = About(verb="get", kind="Version")
+        version = self._requests.read("GET", "/version/", about).get("gitVersion")
         if not isinstance(version, str):
-            raise ClusterError(self._no_server(), verb="get", kind="Version")
+            raise self._requests.no_server(about)
         return version
 
-    def _no_server(self) -> str:
-        return (
-            f"{self.address} answers, but not as a Kubernetes API server: check the address in the kubeconfig"
-        )
+    def get(self, kind: Kind, name: str, *, namespace: str = "") -> Object:
+        """See :meth:`Api.get <gangplan.kube.api.Api.get>`."""
+        about = _about("get", kind, name, namespace)
+        return self._requests.read("GET", kind.path(namespace=namespace, name=name), about)
 
-    @contextmanager
-    def _told(self, *, verb: str, kind: str, name: str = "", namespace: str = "") -> Iterator[None]:
-        """Tell errors of the client as ours; see :mod:`gangplan.errors`."""
-        about = {"verb": verb, "kind": kind, "name": name, "namespace": namespace}
-        try:
-            yield
-        except ApiException as error:
-            raise _refusal(error, self.address, about) from error
-        except HTTPError as error:
-            message = (
-                f"no answer from the API server {self.address}; check the address, the network, or the proxy"
+    def list(self, kind: Kind, *, namespace: str = "", labels: str = "", version: str = "") -> Listing:
+        """See :meth:`Api.list <gangplan.kube.api.Api.list>`."""
+        about = About(verb="list", kind=kind.name, namespace=namespace)
+        items: list[Object] = []
+        moment = ""
+        for body in self.pages(kind, namespace=namespace, labels=labels, version=version):
+            page = self._requests.decoded(body, _Page, about)
+            moment = page["metadata"].get("resourceVersion", "")
+            # Lists of built-in kinds leave out what is the same for all in them; a single object has it.
+            items += (
+                {"apiVersion": kind.api_version, "kind": kind.name} | item for item in page["items"] or ()
             )
-            raise Unreachable(message, **about) from error
+        items.sort(key=_place)
+        return Listing(items=tuple(items), version=moment)
+
+    def pages(
+        self, kind: Kind, *, namespace: str = "", labels: str = "", version: str = ""
+    ) -> Iterator[bytes]:
+        """See :meth:`Api.pages <gangplan.kube.api.Api.pages>`."""
+        about = About(verb="list", kind=kind.name, namespace=namespace)
+        path = kind.path(namespace=namespace)
+        every: dict[str, str | int] = {"limit": PAGE, **_selected(labels)}
+        query = every | ({"resourceVersion": version, "resourceVersionMatch": "Exact"} if version else {})
+        while True:
+            body = self._requests.ask("GET", path, about, query=query)
+            yield body
+            head = self._requests.decoded(body, _Head, about)
+            if not head["metadata"].get("continue"):
+                return
+            # The token holds the moment; a server refuses one that is said twice.
+            query = every | {"continue": head["metadata"]["continue"]}
+
+    def moment(self) -> str:
+        """See :meth:`Api.moment <gangplan.kube.api.Api.moment>`."""
+        # Every list tells it, of whatever kind; nodes are what whoever wants a moment reads anyway.
+        about = About(verb="list", kind=NODE.name)
+        head = self._requests.decoded(
+            self._requests.ask("GET", NODE.path(), about, query={"limit": 1}), _Head, about
+        )
+        return head["metadata"].get("resourceVersion", "")
+
+    def watch(
+        self, kind: Kind, *, version: str, namespace: str = "", labels: str = "", timeout_s: float = 300.0
+    ) -> Iterator[Change]:
+        """See :meth:`Api.watch <gangplan.kube.api.Api.watch>`; the request is sent when the first change is wanted."""
+        about = About(verb="watch", kind=kind.name, namespace=namespace)
+        query: dict[str, str | int] = {
+            "watch": "true",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": max(1, math.ceil(timeout_s)),
+        }
+        lines = self._requests.lines(
+            kind.path(namespace=namespace),
+            about,
+            query=query | _selected(labels),
+            silence_s=timeout_s + _WATCH_GRACE_S,
+        )
+        for line in lines:
+            try:
+                told = decode(line, _Told)
+            except InvalidInput as error:
+                message = f"{about}: the stream of {self.address} broke off in the middle of a change"
+                raise about.error(Unreachable, message) from error
+            if told["type"] == "ERROR":
+                status = told["object"]
+                code = status.get("code")
+                raise refusal(
+                    code if isinstance(code, int) else 500, status, "no reason", self.address, about
+                )
+            yield Change(type=told["type"], object=told["object"])
+
+    def create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
+        """See :meth:`Api.create <gangplan.kube.api.Api.create>`."""
+        name, namespace = _named(body)
+        about = _about("create", kind, name or _generated(body), namespace)
+        return self._requests.read("POST", kind.path(namespace=namespace), about, body=body)
+
+    def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
+        """See :meth:`Api.replace <gangplan.kube.api.Api.replace>`."""
+        name, namespace = _named(body)
+        about = _about("update", kind, name, namespace)
+        path = kind.path(namespace=namespace, name=name, subresource=subresource)
+        return self._requests.read("PUT", path, about, body=body)
+
+    def patch(
+        self, kind: Kind, name: str, body: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
+    ) -> Object:
+        """See :meth:`Api.patch <gangplan.kube.api.Api.patch>`."""
+        about = _about("patch", kind, name, namespace)
+        path = kind.path(namespace=namespace, name=name, subresource=subresource)
+        return self._requests.read("PATCH", path, about, body=body, content="application/merge-patch+json")
+
+    def delete(
+        self,
+        kind: Kind,
+        name: str,
+        *,
+        namespace: str = "",
+        propagation: Propagation = "Background",
+        uid: str = "",
+        version: str = "",
+    ) -> None:
+        """See :meth:`Api.delete <gangplan.kube.api.Api.delete>`."""
+        about = _about("delete", kind, name, namespace)
+        only_if = {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        body = options | ({"preconditions": only_if} if only_if else {})
+        self._requests.ask("DELETE", kind.path(namespace=namespace, name=name), about, body=body)
+
+    def log(
+        self, name: str, *, namespace: str, container: str = "", follow: bool = False, since: str = ""
+    ) -> Iterator[bytes]:
+        """See :meth:`Api.log <gangplan.kube.api.Api.log>`; the request is sent when the first line is wanted."""
+        about = _about("get", POD, name, namespace)
+        query = {"container": container, "sinceTime": since, "follow": "true" if follow else ""}
+        return self._requests.lines(
+            POD.path(namespace=namespace, name=name, subresource="log"),
+            about,
+            query={"timestamps": "true"} | {key: value for key, value in query.items() if value},
+            silence_s=_LOG_SILENCE_S,
+        )
 
 
 def connect(*, kubeconfig: Path | None = None, context: str | None = None) -> Connection:
@@ -130,35 +250,35 @@ def _unusable(kubeconfig: Path | None, context: str | None, error: Exception) ->
     return f"{file}{which} cannot be used: {error}; name another with --kubeconfig and --context, or set KUBECONFIG"
 
 
-def _refusal(error: ApiException, address: str, about: dict[str, str]) -> ClusterError:
-    what = f"{about['verb']} {about['kind']} {about['name']}".strip()
-    told, names_object = _status(error)
-    match error.status:
-        case None | 0:
-            return Unreachable(f"no connection to the API server {address}: {error.reason}", **about)
-        case 401:
-            return Forbidden(f"{address} does not accept our credentials for {what}: log in again", **about)
-        case 403:
-            return Forbidden(f"{what} is not allowed ({told}): ask for a role that allows it", **about)
-        case 404 if names_object:
-            return NotFound(f"{what}: {told}", **about)
-        case 404:
-            return NotInstalled(
-                f"{address} does not know {about['kind']}: its CRD is missing, or this is no Kubernetes API server",
-                **about,
-            )
-        case 409:
-            return Conflict(f"{what}: {told}; read it again", **about)
-        case status:
-            return ClusterError(f"{what}: the API server answered {status}: {told}", **about)
+def _about(verb: str, kind: Kind, name: str, namespace: str) -> About:
+    """What a request about one object is about.
+
+    Raises:
+        Refused: A name is missing: without it the path would be that of all objects.
+    """
+    about = About(verb=verb, kind=kind.name, name=name, namespace=namespace)
+    if not name:
+        raise about.error(Refused, f"{about}: the object has no name: give it one in metadata.name")
+    if kind.namespaced and not namespace:
+        raise about.error(Refused, f"{about}: the object has no namespace: give it one in metadata.namespace")
+    return about
 
 
-def _status(error: ApiException) -> tuple[str, bool]:
-    """The message of the ``Status`` that the server sent, and whether it names an object."""
-    body = error.body.encode() if isinstance(error.body, str) else error.body or b""
-    try:
-        status = decode(body, dict[str, Any])
-    except InvalidInput:
-        return str(error.reason), False
-    details = status.get("details")
-    return str(status.get("message") or error.reason), isinstance(details, dict) and bool(details.get("name"))
+def _named(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Name and namespace of an object; empty where it has none."""
+    metadata = body.get("metadata") or {}
+    return metadata.get("name") or "", metadata.get("namespace") or ""
+
+
+def _generated(body: Mapping[str, Any]) -> str:
+    """The start of a name that the server makes up; empty if it is not to."""
+    return (body.get("metadata") or {}).get("generateName") or ""
+
+
+def _place(item: Object) -> tuple[str, str]:
+    namespace = item["metadata"].get("namespace", "")
+    return namespace, item["metadata"]["name"]
+
+
+def _selected(labels: str) -> dict[str, str | int]:
+    return {"labelSelector": labels} if labels else {}

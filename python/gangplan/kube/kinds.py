@@ -1,6 +1,7 @@
 """Kinds: what we read and write on an API server, and where it has them."""
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +23,8 @@ class Kind:
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of an object or of a list of them; without a namespace that of all namespaces together."""
         start = "/api" if "/" not in self.api_version else "/apis"
-        where = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
-        tail = "".join(f"/{part}" for part in (name, subresource) if part)
+        where = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
+        tail = "".join(f"/{quote(part, safe='')}" for part in (name, subresource) if part)
         return f"{start}/{self.api_version}{where}/{self.plural}{tail}"
 
 
