@@ -1,15 +1,13 @@
 """etcd, API server, controllers and the default scheduler."""
 
 import socket
-from collections.abc import Iterable
 from pathlib import Path
 
-import requests
-
 from cluster.bed import network, programs
+from cluster.bed.administrator import Administrator
 from cluster.bed.identity import ADMIN, CONTROLLERS, SCHEDULER, Identities
 from cluster.bed.pki import Authority
-from cluster.bed.process import Process
+from cluster.bed.process import Processes
 
 
 def free_port() -> int:
@@ -25,16 +23,14 @@ class ControlPlane:
 
     server = f"https://127.0.0.1:{network.API_PORT}"
 
-    def __init__(self, folder: Path, users: Iterable[str] = ()) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.authority = Authority(folder / "pki")
-        self.identities = Identities(folder, users)
-        self.processes: dict[str, Process] = {}
+        self.identities = Identities(folder)
+        self.processes = Processes(folder / "log")
         self.kube = programs.KUBE.build()
-        self._session = requests.Session()
-        self._session.verify = str(self.authority.pair.certificate)
-        self._session.headers["Authorization"] = f"Bearer {self.identities.tokens[ADMIN]}"
-        self._session.trust_env = False
+        token = self.identities.tokens[ADMIN]
+        self.admin = Administrator(self.server, self.authority.pair.certificate, token)
 
     def start(self) -> None:
         """Start all and wait until they work.
@@ -46,42 +42,20 @@ class ControlPlane:
         self._start_server(etcd)
         self._start_controllers()
         self.start_scheduler()
-        self.processes["controller-manager"].wait_until("ready", self._has_default_account)
-
-    def run(self, name: str, *command: str | Path, environment: dict[str, str] | None = None) -> Process:
-        """Start a process of the cluster; its log has its name."""
-        process = Process(name, command, self.folder / "log" / f"{name}.log", environment)
-        self.processes[name] = process
-        return process
+        account = "/api/v1/namespaces/default/serviceaccounts/default"
+        self.processes.wait_until(
+            "the default account is there",
+            lambda: self.admin.get(account) is not None,
+            of="controller-manager",
+        )
 
     def kubeconfig(self, user: str) -> Path:
         """A kubeconfig for programs in here."""
         return self.identities.kubeconfig(user, self.server, self.authority.pair.certificate)
 
-    def get(self, path: str) -> dict | None:  # type: ignore[type-arg]
-        """An object of the API server; None if there is none, or the server is not up."""
-        try:
-            answer = self._session.get(self.server + path, timeout=10)
-        except requests.RequestException:
-            return None
-        return answer.json() if answer.ok else None
-
-    def patch_status(self, path: str, status: dict[str, object]) -> None:
-        """Merge into the status of an object."""
-        headers = {"Content-Type": "application/merge-patch+json"}
-        url = f"{self.server}{path}/status"
-        self._session.patch(url, json={"status": status}, headers=headers, timeout=10).raise_for_status()
-
-    def answers(self, url: str) -> bool:
-        """Whether an address answers well."""
-        try:
-            return self._session.get(url, timeout=2).ok
-        except requests.RequestException:
-            return False
-
     def _start_etcd(self) -> str:
         client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
-        etcd = self.run(
+        self.processes.start(
             "etcd",
             self.kube,
             "etcd",
@@ -94,7 +68,7 @@ class ControlPlane:
             f"--quota-backend-bytes={4 << 30}",
             "--unsafe-no-fsync",  # a cluster that lives for one run
         )
-        etcd.wait_until("ready", lambda: self.answers(f"{client}/health"))
+        self.processes.wait_until("etcd is ready", lambda: self.admin.answers(f"{client}/health"), of="etcd")
         return client
 
     def _start_server(self, etcd: str) -> None:
@@ -104,8 +78,10 @@ class ControlPlane:
         to_nodes = self.authority.issue("to-nodes", "kube-apiserver", organization="system:masters")
         tokens = self.authority.signing_pair("accounts")
         audit = self.folder / "audit-policy.yaml"
-        audit.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n")
-        self.run(
+        audit.write_text(
+            "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
+        )
+        self.processes.start(
             "apiserver",
             self.kube,
             "apiserver",
@@ -134,11 +110,14 @@ class ControlPlane:
             "--max-mutating-requests-inflight=1000",
             f"--audit-policy-file={audit}",
             f"--audit-log-path={self.folder}/log/audit.json",
-        ).wait_until("ready", lambda: self.answers(f"{self.server}/readyz"))
+        )
+        self.processes.wait_until(
+            "the API server is ready", lambda: self.admin.answers(f"{self.server}/readyz"), of="apiserver"
+        )
 
     def _start_controllers(self) -> None:
         authority = self.authority.pair
-        self.run(
+        self.processes.start(
             "controller-manager",
             self.kube,
             "controller-manager",
@@ -159,7 +138,7 @@ class ControlPlane:
 
     def start_scheduler(self) -> None:
         """Start the default scheduler."""
-        self.run(
+        self.processes.start(
             "scheduler",
             self.kube,
             "scheduler",
@@ -170,6 +149,3 @@ class ControlPlane:
             "--kube-api-qps=500",
             "--kube-api-burst=1000",
         )
-
-    def _has_default_account(self) -> bool:
-        return self.get("/api/v1/namespaces/default/serviceaccounts/default") is not None

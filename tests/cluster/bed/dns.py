@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Callable
 
+import dns.exception
 import dns.flags
 import dns.message
 import dns.rcode
@@ -43,7 +44,9 @@ class NameServer:
             response.set_rcode(dns.rcode.NXDOMAIN)
         elif question.rdtype == dns.rdatatype.A and addresses:
             kind = dns.rdatatype.A
-            response.answer.append(dns.rrset.from_text_list(question.name, 1, dns.rdataclass.IN, kind, addresses))
+            response.answer.append(
+                dns.rrset.from_text_list(question.name, 1, dns.rdataclass.IN, kind, addresses)
+            )
         self._socket.sendto(response.to_wire(), client)
 
     def addresses(self, name: str) -> list[str] | None:

@@ -3,7 +3,6 @@
 import base64
 import json
 import secrets
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,14 @@ OPERATOR = "system:serviceaccount:kubeflow:training-operator"
 class Identities:
     """A token for each user: a static list of the API server.
 
-    Service accounts stand in it by their user name, so that the rights that are really granted to them decide.
+    The operator's service account stands in it by its user name: it runs outside, and the rights that are really
+    granted to the account decide. Other accounts get tokens from the API server.
     """
 
-    def __init__(self, folder: Path, names: Iterable[str] = ()) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / "tokens.csv"
-        self.tokens = {name: secrets.token_hex(16) for name in (ADMIN, CONTROLLERS, SCHEDULER, OPERATOR, *names)}
+        self.tokens = {name: secrets.token_hex(16) for name in (ADMIN, CONTROLLERS, SCHEDULER, OPERATOR)}
         self.file.touch(mode=0o600)
         self.file.write_text("".join(self._line(name) for name in self.tokens))
 
@@ -36,7 +36,10 @@ class Identities:
     def kubeconfig(self, name: str, server: str, authority: Path) -> Path:
         """A kubeconfig for a user; it works wherever the address does."""
         return write_kubeconfig(
-            self.folder / f"{name.replace(':', '-')}.kubeconfig", server, authority, {"token": self.tokens[name]}
+            self.folder / f"{name.replace(':', '-')}.kubeconfig",
+            server,
+            authority,
+            {"token": self.tokens[name]},
         )
 
 

@@ -1,4 +1,4 @@
-"""Container images with no content of their own: it is mounted from this machine, so that none is copied or pulled.
+"""Container images with next to no content of their own: it is mounted from this machine, so that none is copied or pulled.
 
 An image is one small layer: empty folders to mount on, and links to where Debian has its programs.
 """
@@ -7,18 +7,86 @@ import gzip
 import hashlib
 import io
 import json
+import shutil
+import subprocess
+import sys
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-FOLDERS = "dev etc opt opt/venv proc root run sys tmp usr var var/run work".split()
+import gangplan
+
+PAUSE = "bed.local/pause:1"
+# A shell and the usual small programs; starts in no time.
+BUSYBOX = "bed.local/busybox:1"
+# Python with the environment of this very process: TensorFlow, kfp, and the project.
+PROJECT = "bed.local/gangplan:1"
+
+FOLDERS = [
+    "dev",
+    "etc",
+    "opt",
+    "opt/venv",
+    "opt/project",
+    "proc",
+    "root",
+    "run",
+    "sys",
+    "tmp",
+    "usr",
+    "var",
+    "var/run",
+    "work",
+]
 LINKS = {name: f"usr/{name}" for name in ("bin", "lib", "lib64", "sbin")}
 ACCOUNTS = {"etc/passwd": "root:x:0:0:root:/root:/bin/sh\n", "etc/group": "root:x:0:\n"}
-PATH = "/opt/venv/bin:/usr/local/bin:/usr/bin:/bin"
+VENV = "/opt/venv"
+SOURCES = "/opt/project"
+
+
+def write_images(folder: Path) -> list[Path]:
+    """Write the three images as archives."""
+    folder.mkdir(exist_ok=True)
+    busybox = Path(shutil.which("busybox") or "/bin/busybox")
+    listed = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout
+    applets = {f"bin/{name}": "busybox" for name in listed.split() if name != "busybox"}
+    # Busybox takes its own file name for the applet's.
+    pause = write_image(
+        folder / "pause.tar", PAUSE, programs={"/sleep": busybox}, entry=["/sleep", "infinity"], links=LINKS
+    )
+    shell = write_image(folder / "busybox.tar", BUSYBOX, programs={"/bin/busybox": busybox}, links=applets)
+    environment = {
+        "PATH": f"{VENV}/bin:/usr/local/bin:/usr/bin:/bin",
+        "PYTHONPATH": SOURCES,
+        "PYTHONUNBUFFERED": "1",
+    }
+    project = write_image(folder / "project.tar", PROJECT, environment=environment, links=LINKS)
+    return [pause, shell, project]
+
+
+def project_mounts() -> dict[str, str]:
+    """Folder in the container → folder here: this interpreter, its environment, and the project where it is a checkout.
+
+    The environment is also where it is here: its scripts name their interpreter by its path.
+    """
+    sources = Path(gangplan.__file__).parent.parent
+    mounts = {
+        VENV: sys.prefix,
+        sys.prefix: sys.prefix,
+        sys.base_prefix: sys.base_prefix,
+        SOURCES: str(sources),
+    }
+    return {inside: outside for inside, outside in mounts.items() if not Path(inside).is_relative_to("/usr")}
 
 
 def write_image(
-    archive: Path, name: str, *, programs: Mapping[str, Path] | None = None, entry: Sequence[str] = ()
+    archive: Path,
+    name: str,
+    *,
+    programs: Mapping[str, Path] | None = None,
+    links: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    entry: Sequence[str] = (),
 ) -> Path:
     """Write an image as an OCI archive that containerd imports.
 
@@ -26,9 +94,12 @@ def write_image(
         archive: The file to write.
         name: Full name with a tag.
         programs: Path in the image → a file of this machine.
+        links: Path in the image → what it is a link to.
+        environment: Variables; without PATH, it is ``/bin``.
         entry: What it runs by itself.
     """
-    layer = _layer({path: file.read_bytes() for path, file in (programs or {}).items()})
+    layer = _layer({path: file.read_bytes() for path, file in (programs or {}).items()}, links or {})
+    variables = {"PATH": "/bin", **(environment or {})}
     packed = gzip.compress(layer, mtime=0)
     blobs: dict[str, bytes] = {}
 
@@ -41,7 +112,7 @@ def write_image(
     config = {
         "architecture": "amd64",
         "os": "linux",
-        "config": {"Entrypoint": list(entry), "Env": [f"PATH={PATH}"]},
+        "config": {"Entrypoint": list(entry), "Env": [f"{key}={value}" for key, value in variables.items()]},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
     }
     manifest = {
@@ -63,14 +134,14 @@ def write_image(
     return archive
 
 
-def _layer(programs: Mapping[str, bytes]) -> bytes:
+def _layer(programs: Mapping[str, bytes], links: Mapping[str, str]) -> bytes:
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w") as tar:
         for folder in FOLDERS:
             entry = tarfile.TarInfo(folder)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
             tar.addfile(entry)
-        for link, target in LINKS.items():
+        for link, target in links.items():
             entry = tarfile.TarInfo(link)
             entry.type, entry.linkname = tarfile.SYMTYPE, target
             tar.addfile(entry)

@@ -1,80 +1,63 @@
-"""The supervisor of a cluster: process 1 of its namespaces. With its end the system ends all that it started.
+"""What runs inside the namespaces of a cluster: an init process, and the supervisor that it watches over.
 
-It is started by :mod:`cluster.bed.outside`, which tells it what to do, a JSON line each on its standard input, and reads
-a JSON line for each on its standard output. When the input ends, it ends the cluster.
+Started by :mod:`cluster.bed.outside`. When the supervisor ends, for whatever reason, the init process ends all that is
+left in the namespaces and removes the control groups; with its own end the system takes mounts and interfaces away.
 """
 
 import argparse
-import json
+import os
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from cluster.bed import network
-from cluster.bed.control_plane import ControlPlane
-from cluster.bed.process import BedError
-
-Deed = Callable[..., object]
-
-
-class Supervisor:
-    """A cluster and what may be asked of it."""
-
-    def __init__(self, folder: Path, users: list[str]) -> None:
-        self.plane = ControlPlane(folder, users)
-        self.deeds: dict[str, Deed] = {"start": self.plane.start, "kill": self.kill, "stop": self.stop}
-
-    def kill(self, name: str) -> None:
-        """End a process as a power failure would."""
-        self.plane.processes.pop(name).kill()
-
-    def stop(self, name: str) -> None:
-        """End a process in good order."""
-        self.plane.processes.pop(name).stop()
-
-    def serve(self) -> None:
-        """Do what is asked until nobody can ask any more."""
-        for line in sys.stdin:
-            asked: dict[str, Any] = json.loads(line)
-            try:
-                answer = {"done": self.deeds[asked.pop("do")](**asked)}
-            except (BedError, OSError, subprocess.CalledProcessError) as error:
-                answer = {"error": str(error)}
-            print(json.dumps(answer), flush=True)
-
-    def end(self) -> None:
-        """End all processes, the youngest first."""
-        for process in reversed(self.plane.processes.values()):
-            process.stop()
+from cluster.bed import containers, network
+from cluster.bed.supervisor import Supervisor
 
 
 def prepare_mounts() -> None:
     """Folders that must not be those of the machine: the containers' network namespaces, the operator's certificates."""
     subprocess.run(["mount", "--make-rshared", "/"], check=True)
-    for folder in ("/run/netns", "/tmp/k8s-webhook-server"):  # noqa: S108 - where the operator's code has it
+    for folder in ("/run/netns", "/tmp/k8s-webhook-server"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
     subprocess.run(["mount", "--make-shared", "/run/netns"], check=True)
 
 
+def wait_for_the_end_of(supervisor: int) -> int:
+    """Take over orphans (each container leaves one) until the supervisor ends; its exit code."""
+    while True:
+        pid, status = os.wait()
+        if pid == supervisor:
+            return os.waitstatus_to_exitcode(status)
+
+
+def end_everything(folder: Path) -> None:
+    """Kill all processes of the namespace but this one, and remove the control groups of the containers."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+        while True:
+            os.wait()
+    except (ChildProcessError, ProcessLookupError):
+        containers.remove_groups(folder)
+
+
 def main() -> None:
-    """Set the namespaces up and serve."""
+    """Set the namespaces up, start the supervisor, and clean up after it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--door", type=int, required=True, help="file descriptor of a listening socket")
-    parser.add_argument("--user", action="append", default=[])
     given = parser.parse_args()
+    pid = os.fork()
+    if pid:
+        code = wait_for_the_end_of(pid)
+        end_everything(given.folder)
+        sys.exit(code)
     prepare_mounts()
     network.set_up()
-    network.Forwarder(socket.socket(fileno=given.door), ("127.0.0.1", network.API_PORT))
-    supervisor = Supervisor(given.folder, given.user)
-    try:
-        supervisor.serve()
-    finally:
-        supervisor.end()
+    network.Forwarder(socket.socket(fileno=given.door), (network.NODE_ADDRESS, network.API_PORT))
+    Supervisor(given.folder).serve()
 
 
 if __name__ == "__main__":

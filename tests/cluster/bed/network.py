@@ -36,20 +36,27 @@ class Forwarder:
     def _accept(self) -> None:
         while True:
             client, _ = self._listener.accept()
-            try:
-                server = socket.create_connection(self._target, timeout=10)
-            except OSError:
-                client.close()
-                continue
-            server.settimeout(None)
-            for source, sink in ((client, server), (server, client)):
-                threading.Thread(target=_copy, args=(source, sink), daemon=True).start()
+            threading.Thread(target=self._connect, args=(client,), daemon=True).start()
+
+    def _connect(self, client: socket.socket) -> None:
+        try:
+            server = socket.create_connection(self._target, timeout=10)
+        except OSError:
+            client.close()
+            return
+        server.settimeout(None)
+        back = threading.Thread(target=_copy, args=(server, client), daemon=True)
+        back.start()
+        _copy(client, server)
+        back.join()
+        client.close()
+        server.close()
 
 
 def _copy(source: socket.socket, sink: socket.socket) -> None:
+    """Copy until the source has no more to say; the sink may still have."""
     with suppress(OSError):
-        while data := source.recv(65536):
+        while data := source.recv(1 << 18):
             sink.sendall(data)
-    for end in (source, sink):
-        with suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
+    with suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)

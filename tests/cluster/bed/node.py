@@ -1,53 +1,72 @@
 """A real node: a containerd and a kubelet of its own."""
 
 import json
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cluster.bed import network
+from cluster.bed import containers, network
+from cluster.bed.administrator import is_ready
 from cluster.bed.control_plane import ControlPlane
 from cluster.bed.identity import write_kubeconfig
-from cluster.bed.process import Process
+from cluster.bed.image import PAUSE
 
-PAUSE = "bed.local/pause:1"
 GPU = "nvidia.com/gpu"
-# Mounted read-only into every container; images have no content of their own.
+# Mounted read-only into every container; images have next to no content of their own.
 MACHINE = ("/usr", "/etc/ssl", "/etc/ld.so.cache")
 
 
 class Node:
-    """One node; several of them share the bridge and the list of pod addresses."""
+    """One node; several of them share the bridge and the list of pod addresses.
 
-    def __init__(self, plane: ControlPlane, name: str, number: int, labels: Mapping[str, str]) -> None:
-        self.plane, self.name, self.labels = plane, name, dict(labels)
+    Args:
+        plane: What it belongs to.
+        name: Its name.
+        number: Which of the nodes it is; its ports depend on it.
+    """
+
+    def __init__(self, plane: ControlPlane, name: str, *, number: int) -> None:
+        self.plane, self.name = plane, name
         self.folder = plane.folder / "nodes" / name
         self.folder.mkdir(parents=True)
-        self._ports = (10250 + 10 * number, 10251 + 10 * number)
         self.socket = self.folder / "containerd.sock"
+        self._ports = (10250 + 10 * number, 10251 + 10 * number)
+        self._parts = (f"{name}-kubelet", f"{name}-containerd")
 
-    def start(self, images: Sequence[Path], mounts: Mapping[str, Path]) -> None:
+    def start(
+        self, labels: Mapping[str, str], gpus: int, images: Sequence[str], mounts: Mapping[str, str]
+    ) -> None:
         """Start it and wait until it is ready.
 
         Args:
+            labels: Labels of the node.
+            gpus: How many GPUs it offers. They are not there: no driver is asked.
             images: Archives of the images that its pods may use.
             mounts: Folder in every container → folder of this machine, read-only.
         """
         self._start_containerd(mounts)
         for image in images:
-            self._ctr("images", "import", str(image))
-        self._start_kubelet().wait_until("ready", self._is_ready)
+            self._ctr("images", "import", image)
+        self._start_kubelet(labels)
+        self.plane.processes.wait_until(f"node {self.name} is ready", self._is_ready, of=self._parts[0])
+        # The kubelet leaves a resource that it does not know as it is, once it has registered the node.
+        offer = {GPU: str(gpus)}
+        self.plane.admin.patch_status(f"/api/v1/nodes/{self.name}", {"capacity": offer, "allocatable": offer})
 
-    def set_gpus(self, count: int) -> None:
-        """Let it offer GPUs that are not there: no driver is asked, and the kubelet leaves them as they are."""
-        offer = {GPU: str(count)}
-        self.plane.patch_status(f"/api/v1/nodes/{self.name}", {"capacity": offer, "allocatable": offer})
+    def kill(self) -> None:
+        """End it with all of its containers, as a power failure would."""
+        for part in self._parts:
+            self.plane.processes.end(part, signal.SIGKILL)
+        containers.kill_all(self.folder)
 
-    def _start_containerd(self, mounts: Mapping[str, Path]) -> None:
-        spec = json.loads(subprocess.run(["ctr", "oci", "spec"], check=True, capture_output=True, text=True).stdout)
-        everything = {path: Path(path) for path in MACHINE} | dict(mounts)
+    def _start_containerd(self, mounts: Mapping[str, str]) -> None:
+        spec = json.loads(
+            subprocess.run(["ctr", "oci", "spec"], check=True, capture_output=True, text=True).stdout
+        )
+        everything = {path: path for path in MACHINE} | dict(mounts)
         spec["mounts"] += [
-            {"destination": inside, "type": "bind", "source": str(outside), "options": ["rbind", "ro"]}
+            {"destination": inside, "type": "bind", "source": outside, "options": ["rbind", "ro"]}
             for inside, outside in everything.items()
         ]
         base = self.folder / "base-spec.json"
@@ -56,8 +75,9 @@ class Node:
         (self.folder / "net.d" / "10-bridge.conflist").write_text(json.dumps(self._pod_network()))
         config = self.folder / "containerd.toml"
         config.write_text(self._containerd_config(base))
-        process = self.plane.run(f"{self.name}-containerd", "containerd", "-c", config, "-l", "warn")
-        process.wait_until("ready", lambda: self._ctr("version", check=False) == 0)
+        processes, name = self.plane.processes, self._parts[1]
+        processes.start(name, "containerd", "-c", config, "-l", "warn")
+        processes.wait_until("containerd answers", lambda: self._ctr("version", check=False) == 0, of=name)
 
     def _pod_network(self) -> dict[str, object]:
         addresses = {
@@ -102,7 +122,7 @@ disabled_plugins = {json.dumps([*unused, "io.containerd.internal.v1.opt"])}
   conf_dir = "{self.folder}/net.d"
 """
 
-    def _start_kubelet(self) -> Process:
+    def _start_kubelet(self, labels: Mapping[str, str]) -> None:
         pair = self.plane.authority.issue(
             f"node-{self.name}",
             f"system:node:{self.name}",
@@ -151,9 +171,8 @@ disabled_plugins = {json.dumps([*unused, "io.containerd.internal.v1.opt"])}
         }
         file = self.folder / "kubelet.json"
         file.write_text(json.dumps(config))
-        labels = ",".join(f"{key}={value}" for key, value in self.labels.items())
-        return self.plane.run(
-            f"{self.name}-kubelet",
+        self.plane.processes.start(
+            self._parts[0],
             self.plane.kube,
             "kubelet",
             f"--config={file}",
@@ -162,13 +181,11 @@ disabled_plugins = {json.dumps([*unused, "io.containerd.internal.v1.opt"])}
             f"--hostname-override={self.name}",
             f"--node-ip={network.NODE_ADDRESS}",
             f"--cert-dir={self.folder}/kubelet-pki",
-            f"--node-labels={labels}",
+            f"--node-labels={','.join(f'{key}={value}' for key, value in labels.items())}",
         )
 
     def _is_ready(self) -> bool:
-        node = self.plane.get(f"/api/v1/nodes/{self.name}") or {}
-        conditions = node.get("status", {}).get("conditions", [])
-        return any(item["type"] == "Ready" and item["status"] == "True" for item in conditions)
+        return is_ready(self.plane.admin.get(f"/api/v1/nodes/{self.name}") or {})
 
     def _ctr(self, *arguments: str, check: bool = True) -> int:
         command = ["ctr", "-a", str(self.socket), "-n", "k8s.io", *arguments]

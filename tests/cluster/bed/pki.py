@@ -1,6 +1,6 @@
 """Certificates of the cluster: one authority, and what it signs."""
 
-import datetime
+import datetime as dt
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-LIFETIME = datetime.timedelta(days=365)
+LIFETIME = dt.timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class Authority:
             builder = builder.add_extension(names, critical=False)
         self.pair = _write(folder / "ca", builder.sign(self._key, hashes.SHA256()), self._key)
 
-    def issue(self, file: str, name: str, *, organization: str = "", alternatives: Sequence[str] = ()) -> Pair:
+    def issue(
+        self, file: str, name: str, *, organization: str = "", alternatives: Sequence[str] = ()
+    ) -> Pair:
         """A certificate for a server and client.
 
         Args:
@@ -72,14 +74,14 @@ class Authority:
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: rsa.RSAPublicKey) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
+        .not_valid_before(now - dt.timedelta(minutes=5))
         .not_valid_after(now + LIFETIME)
     )
 

@@ -1,4 +1,4 @@
-"""Processes of the cluster: started with their output in a file, waited for, ended for certain."""
+"""Processes of the cluster: started with their output in a file, watched while anybody waits, ended for certain."""
 
 import os
 import signal
@@ -17,62 +17,107 @@ class BedError(RuntimeError):
 class Process:
     """A process with a log."""
 
-    def __init__(
-        self, name: str, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, name: str, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
+        self.name, self.command, self.log, self.environment = name, command, log, environment
         log.parent.mkdir(parents=True, exist_ok=True)
-        self.name, self.log = name, log
         with log.open("ab") as out:
             self._process = subprocess.Popen(
-                [str(part) for part in command],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env={**os.environ, **(environment or {})},
+                env=os.environ | environment,
                 start_new_session=True,
             )
 
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
-
-    def wait_until(self, what: str, is_so: Callable[[], bool], *, seconds: float = 120.0) -> None:
-        """Wait until something is so.
-
-        Raises:
-            BedError: The process ended before, or it took too long; with the last lines of the log.
-        """
-        deadline = time.monotonic() + seconds
-        while not is_so():
-            code = self._process.poll()
-            if code is not None:
-                raise BedError(f"{self.name} ended with {code} before {what}{self.last_lines()}")
-            if time.monotonic() > deadline:
-                raise BedError(f"{self.name}: not {what} after {seconds:.0f} s{self.last_lines()}")
-            time.sleep(0.05)
+    def ended_with(self) -> int | None:
+        """Its exit code, negative if a signal ended it; None while it runs."""
+        return self._process.poll()
 
     def last_lines(self) -> str:
         """The end of its log, each line indented, after a colon; empty if it said nothing."""
         lines = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
         return ":" + "".join(f"\n    {line}" for line in lines) if lines else ""
 
-    def stop(self, *, seconds: float = 10.0) -> None:
-        """End it and all of its group: first asked, then killed."""
-        for sign in (signal.SIGTERM, signal.SIGKILL):
+    def end(self, sign: int) -> None:
+        """Send a signal to it and all of its group, and wait for its end; after ten seconds it is killed."""
+        for each in (sign, signal.SIGKILL):
             try:
-                os.killpg(self.pid, sign)
-                self._process.wait(seconds)
+                os.killpg(self._process.pid, each)
+                self._process.wait(10)
             except subprocess.TimeoutExpired:
                 continue
             except ProcessLookupError:
                 pass
             return
 
-    def kill(self) -> None:
-        """End it as a power failure would."""
+
+class Processes:
+    """All processes of a cluster, by name.
+
+    Whoever waits for anything hears of any process that has ended by itself: a crashed part costs no time-out.
+    """
+
+    def __init__(self, logs: Path) -> None:
+        self._logs = logs
+        self._running: dict[str, Process] = {}
+        self._ended: dict[str, Process] = {}
+
+    def start(self, name: str, *command: str | Path, environment: Mapping[str, str] | None = None) -> None:
+        """Start a process; its log has its name."""
+        parts = [str(part) for part in command]
+        self._running[name] = Process(name, parts, self._logs / f"{name}.log", environment or {})
+
+    def end(self, name: str, sign: int) -> None:
+        """End a process, which from then on nobody misses.
+
+        Raises:
+            BedError: There is none of that name.
+        """
         try:
-            os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self._process.wait()
+            process = self._running.pop(name)
+        except KeyError:
+            raise BedError(f"no process {name!r} runs; there are: {', '.join(self._running)}") from None
+        process.end(sign)
+        self._ended[name] = process
+
+    def start_again(self, name: str) -> None:
+        """Start a process that was ended, with the command it had."""
+        ended = self._ended.pop(name)
+        self.start(name, *ended.command, environment=ended.environment)
+
+    def names(self) -> list[str]:
+        """Names of those that should be running, in the order of their start."""
+        return list(self._running)
+
+    def check(self, before: str = "") -> None:
+        """See that none has ended by itself.
+
+        Raises:
+            BedError: One has; with the last lines of its log.
+        """
+        for process in self._running.values():
+            code = process.ended_with()
+            if code is not None:
+                raise BedError(f"{process.name} ended with {code}{before}{process.last_lines()}")
+
+    def wait_until(self, what: str, is_so: Callable[[], bool], *, of: str, seconds: float = 120.0) -> None:
+        """Wait until something is so.
+
+        Args:
+            what: What is waited for.
+            is_so: Whether it is so.
+            of: The process that is to bring it about; its log is shown if it does not.
+            seconds: How long at most.
+
+        Raises:
+            BedError: A process ended before, or it took too long; with the last lines of the log.
+        """
+        deadline = time.monotonic() + seconds
+        while not is_so():
+            self.check(f" before {what}")
+            if time.monotonic() > deadline:
+                raise BedError(
+                    f"not so after {seconds:.0f} s: {what}; {of} said{self._running[of].last_lines()}"
+                )
+            time.sleep(0.05)

@@ -1,6 +1,7 @@
 """The programs of the cluster: built from the modules beside this package, once for each content of them."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -52,7 +53,7 @@ class Program:
         path = self.path()
         if path.exists():
             return path
-        print(f"building {self.name} (some minutes, once) …", file=sys.stderr, flush=True)
+        sys.stderr.write(f"building {self.name} (some minutes, once) …\n")
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
         flags = f"-s -w {self.flags}".strip()
@@ -82,14 +83,18 @@ ALL = (KUBE, TRAINING_OPERATOR, KWOK)
 
 
 def module_folder(program: Program, module: str) -> Path:
-    """The unpacked source of a module that a program is built from: its manifests lie there."""
-    return Path(_go("list", "-m", "-f", "{{.Dir}}", module, module=program.module).strip())
+    """The unpacked source of a module that a program is built from: its manifests lie there.
+
+    The program may have been built long ago, and the module's source be gone since; then it is fetched again.
+    """
+    described = json.loads(_go("mod", "download", "-json", module, module=program.module))
+    return Path(described["Dir"])
 
 
 def main() -> None:
     """Build all programs and say where they are."""
     for program in ALL:
-        print(program.build())
+        sys.stdout.write(f"{program.build()}\n")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +16,12 @@ from cluster.bed.identity import ADMIN, OPERATOR
 from cluster.bed.pki import Authority
 
 # Fixed in the operator's code; the supervisor has put an own file system there.
-CERTIFICATES = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108
+CERTIFICATES = Path("/tmp/k8s-webhook-server/serving-certs")
+DEFINITIONS = Path(__file__).parent.parent / "definitions"
+NAME = "training-operator"
 NAMESPACE = "kubeflow"
 WEBHOOK = "validator.training-operator.kubeflow.org"
-SECRET = "training-operator-webhook-cert"  # noqa: S105 - a name
+SECRET = "training-operator-webhook-cert"
 
 
 class TrainingOperator:
@@ -26,15 +29,18 @@ class TrainingOperator:
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
-        self._manifests = programs.module_folder(programs.TRAINING_OPERATOR, programs.OPERATOR) / "manifests" / "base"
+        self._manifests = (
+            programs.module_folder(programs.TRAINING_OPERATOR, programs.OPERATOR) / "manifests" / "base"
+        )
 
-    def start(self, gang_scheduler: str = "", definitions: Sequence[str] = ()) -> None:
-        """Install what it needs, start it and wait until its webhook answers.
+    def start(self, gang_scheduler: str = "") -> None:
+        """Install what it needs, end the one that runs, start one and wait until its webhook answers.
 
         Args:
             gang_scheduler: Name for its flag; empty: it makes no PodGroups.
-            definitions: Files of further CRDs, without which it does not start with such a flag.
         """
+        if NAME in self._plane.processes.names():
+            self._plane.processes.end(NAME, signal.SIGTERM)
         names = {"alternatives": ("training-operator-ca",)}
         authority = Authority(self._plane.folder / "operator-pki", "training-operator-ca", **names)
         serving = authority.issue(
@@ -53,9 +59,9 @@ class TrainingOperator:
         for name, file in files.items():
             (CERTIFICATES / name).write_bytes(file.read_bytes())
         port, health = free_port(), free_port()
-        self._install(files, port, authority.pair.certificate, definitions)
-        process = self._plane.run(
-            "training-operator",
+        self._install(files, port, authority.pair.certificate, definitions(gang_scheduler))
+        self._plane.processes.start(
+            NAME,
             programs.TRAINING_OPERATOR.build(),
             "--enable-scheme=tfjob",
             f"--webhook-server-port={port}",
@@ -70,10 +76,15 @@ class TrainingOperator:
                 "MY_POD_NAMESPACE": NAMESPACE,
             },
         )
-        process.wait_until("ready", lambda: self._plane.answers(f"http://127.0.0.1:{health}/readyz"))
+        ready = f"http://127.0.0.1:{health}/readyz"
+        self._plane.processes.wait_until(
+            "the operator is ready", lambda: self._plane.admin.answers(ready), of=NAME
+        )
 
-    def _install(self, files: dict[str, Path], port: int, authority: Path, definitions: Sequence[str]) -> None:
-        crds = [self._manifests / "crds" / "kubeflow.org_tfjobs.yaml", *map(Path, definitions)]
+    def _install(
+        self, files: dict[str, Path], port: int, authority: Path, definitions: Sequence[Path]
+    ) -> None:
+        crds = [self._manifests / "crds" / "kubeflow.org_tfjobs.yaml", *definitions]
         objects: list[dict[str, Any]] = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
             *(item for file in crds for item in read_all(file)),
@@ -103,7 +114,11 @@ class TrainingOperator:
         return read_all(self._manifests / "rbac" / f"{name}.yaml")
 
     def _named(self, item: dict[str, Any]) -> dict[str, Any]:
-        return item | {"metadata": item["metadata"] | {"namespace": NAMESPACE}} if item["kind"] == "ServiceAccount" else item
+        return (
+            item | {"metadata": item["metadata"] | {"namespace": NAMESPACE}}
+            if item["kind"] == "ServiceAccount"
+            else item
+        )
 
     def _webhook(self, port: int, authority: Path) -> dict[str, Any]:
         (found,) = read_all(self._manifests / "webhook" / "manifests.yaml")
@@ -112,6 +127,19 @@ class TrainingOperator:
             path = hook["clientConfig"]["service"]["path"]
             hook["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}", "caBundle": _text(authority)}
         return found | {"metadata": {"name": WEBHOOK}, "webhooks": hooks}
+
+
+def definitions(gang_scheduler: str) -> list[Path]:
+    """Files of the CRDs without which the operator does not start with such a flag.
+
+    For ``volcano`` stand-ins for those of Volcano; for any other name the one of the scheduler-plugins, which it uses then.
+    """
+    if not gang_scheduler:
+        return []
+    if gang_scheduler == "volcano":
+        return [DEFINITIONS / "volcano.yaml"]
+    plugins = programs.module_folder(programs.TRAINING_OPERATOR, "sigs.k8s.io/scheduler-plugins")
+    return [plugins / "config" / "crd" / "bases" / "scheduling.x-k8s.io_podgroups.yaml"]
 
 
 def read_all(file: Path) -> list[dict[str, Any]]:

@@ -1,0 +1,60 @@
+"""The administrator's way to talk to the API server of the cluster."""
+
+from pathlib import Path
+from typing import Any
+
+import requests
+from requests.adapters import HTTPAdapter
+
+AT_ONCE = 16
+
+
+class Administrator:
+    """Plain requests with all rights; works inside the cluster's network and outside."""
+
+    def __init__(self, server: str, authority: Path, token: str) -> None:
+        self.server = server
+        self._session = requests.Session()
+        self._session.mount("https://", HTTPAdapter(pool_maxsize=AT_ONCE))
+        self._session.verify = str(authority)
+        self._session.headers["Authorization"] = f"Bearer {token}"
+        self._session.trust_env = False
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """An object or a list; None if there is none, or the server does not answer."""
+        try:
+            answer = self._session.get(self.server + path, timeout=30)
+        except requests.RequestException:
+            return None
+        return answer.json() if answer.ok else None
+
+    def create(self, path: str, item: dict[str, Any]) -> None:
+        """Create an object.
+
+        Raises:
+            requests.HTTPError: It is refused.
+        """
+        self._session.post(self.server + path, json=item, timeout=30).raise_for_status()
+
+    def patch_status(self, path: str, status: dict[str, Any]) -> None:
+        """Merge into the status of an object.
+
+        Raises:
+            requests.HTTPError: It is refused.
+        """
+        headers = {"Content-Type": "application/merge-patch+json"}
+        url = f"{self.server}{path}/status"
+        self._session.patch(url, json={"status": status}, headers=headers, timeout=30).raise_for_status()
+
+    def answers(self, url: str) -> bool:
+        """Whether an address answers well."""
+        try:
+            return self._session.get(url, timeout=2).ok
+        except requests.RequestException:
+            return False
+
+
+def is_ready(node: dict[str, Any]) -> bool:
+    """Whether a node says that it is ready."""
+    conditions = node.get("status", {}).get("conditions", [])
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in conditions)
