@@ -1,0 +1,141 @@
+"""Quotas: what a namespace uses of what it may, as admission and the quota controller count it."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from apimodel.store import Key, Store
+from gangplan.kube.api import Object
+from gangplan.kube.kinds import POD, QUOTA, Kind
+from gangplan.solver import parse_quantity
+
+Usage = dict[str, int]
+
+
+def refusals(store: Store, kind: Kind, obj: Object) -> Iterator[str]:
+    """Why the quotas of its namespace do not admit a new object."""
+    for quota, usage in _concerned(store, kind, obj):
+        name = quota["metadata"]["name"]
+        status = quota.get("status") or {}
+        hard, used = status.get("hard") or {}, status.get("used") or {}
+        unknown = sorted(resource for resource in usage if resource not in used)
+        if unknown:
+            yield f"status unknown for quota: {name}, resources: {','.join(unknown)}"
+            continue
+        if kind == POD and (missing := _unspecified(obj, hard)):
+            yield f"failed quota: {name}: must specify {','.join(missing)}"
+        above = sorted(
+            resource
+            for resource, amount in usage.items()
+            if amount and _amount(resource, used[resource]) + amount > _amount(resource, hard[resource])
+        )
+        if above:
+            yield f"exceeded quota: {name}, " + ", ".join(
+                f"{word}: " + ",".join(f"{resource}={amounts[resource]}" for resource in above)
+                for word, amounts in (("requested", _texts(usage)), ("used", used), ("limited", hard))
+            )
+
+
+def charge(store: Store, kind: Kind, obj: Object) -> None:
+    """Count an object that is admitted; whether it is then created is not waited for."""
+    for quota, usage in _concerned(store, kind, obj):
+        used = quota["status"]["used"]
+        sums = {resource: _amount(resource, used[resource]) + amount for resource, amount in usage.items()}
+        quota["status"]["used"] = used | _texts(sums)
+        if quota["status"]["used"] != used:
+            store.put(_key(quota), quota)
+
+
+def recount(store: Store, quota: Object, freed: Collection[str]) -> bool:
+    """Count anew where something that it counts was freed, or it is new or changed; whether anything was different.
+
+    As with the real controller, what was counted for an object that then was not created stays until something is freed.
+    """
+    hard = (quota.get("spec") or {}).get("hard") or {}
+    namespace = quota["metadata"]["namespace"]
+    if (quota.get("status") or {}).get("hard", {}) == hard and not set(hard) & set(freed):
+        return False
+    sums: Usage = dict.fromkeys(hard, 0)
+    for key in store.all_keys():
+        if key.namespace == namespace:
+            obj = store.get(key)
+            assert obj is not None
+            for resource, amount in usage_of(key.kind, obj).items():
+                if resource in sums:
+                    sums[resource] += amount
+    status = {"hard": hard, "used": _texts(sums)} if hard else {}
+    if (quota.get("status") or {}) == status:
+        return False
+    store.put(_key(quota), quota | {"status": status})
+    return True
+
+
+def _concerned(store: Store, kind: Kind, obj: Object) -> Iterator[tuple[Object, Usage]]:
+    """The quotas that count an object, and what it takes of each."""
+    for quota in store.select(QUOTA, obj["metadata"].get("namespace", ""), ""):
+        hard = (quota.get("status") or {}).get("hard") or (quota.get("spec") or {}).get("hard") or {}
+        usage = {resource: amount for resource, amount in usage_of(kind, obj).items() if resource in hard}
+        if usage:
+            yield quota, usage
+
+
+def usage_of(kind: Kind, obj: Object) -> Usage:
+    """What an object takes, by the names that quotas have for it."""
+    group = kind.api_version.rpartition("/")[0]
+    usage = {f"count/{kind.plural}.{group}" if group else f"count/{kind.plural}": 1}
+    if not group:
+        usage[kind.plural] = 1
+    if kind == POD:
+        if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            return {"count/pods": 1}
+        if "deletionTimestamp" in obj["metadata"]:
+            return {"count/pods": 1}
+        for container in obj["spec"]["containers"]:
+            amounts = container.get("resources") or {}
+            limits = amounts.get("limits") or {}
+            for resource, amount in (limits | (amounts.get("requests") or {})).items():
+                units = parse_quantity(resource, str(amount), round_up=True)
+                for name in (
+                    (resource, f"requests.{resource}") if "/" not in resource else (f"requests.{resource}",)
+                ):
+                    usage[name] = usage.get(name, 0) + units
+            for resource, amount in limits.items():
+                if "/" not in resource:
+                    name = f"limits.{resource}"
+                    usage[name] = usage.get(name, 0) + parse_quantity(resource, str(amount), round_up=True)
+    return usage
+
+
+def _unspecified(pod: Object, hard: Mapping[str, Any]) -> list[str]:
+    """The resources that each container must ask for, because the quota counts them, and one does not."""
+    missing = set()
+    for container in pod["spec"]["containers"]:
+        amounts = container.get("resources") or {}
+        limits = amounts.get("limits") or {}
+        requests = limits | (amounts.get("requests") or {})
+        for resource in hard:
+            kind, _, name = resource.rpartition(".")
+            if name in ("cpu", "memory") and name not in (limits if kind == "limits" else requests):
+                missing.add(resource)
+    return sorted(missing)
+
+
+def _texts(usage: Usage) -> dict[str, str]:
+    """Amounts as the server writes them."""
+    return {
+        resource: f"{amount}m"
+        if _is_milli(resource) and amount % 1000
+        else str(amount // 1000 if _is_milli(resource) else amount)
+        for resource, amount in usage.items()
+    }
+
+
+def _is_milli(resource: str) -> bool:
+    return resource.rpartition(".")[2] == "cpu"
+
+
+def _amount(resource: str, text: str) -> int:
+    return parse_quantity("cpu" if _is_milli(resource) else resource, str(text), round_up=True)
+
+
+def _key(quota: Object) -> Key:
+    return Key(kind=QUOTA, namespace=quota["metadata"]["namespace"], name=quota["metadata"]["name"])
