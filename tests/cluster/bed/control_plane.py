@@ -28,7 +28,7 @@ class ControlPlane:
         self.authority = Authority(folder / "pki")
         self.identities = Identities(folder)
         self.processes = Processes(folder / "log")
-        self.kube = programs.KUBE.build()
+        self.kube = programs.KUBE.path()
         token = self.identities.tokens[ADMIN]
         self.admin = Administrator(self.server, self.authority.pair.certificate, token)
 

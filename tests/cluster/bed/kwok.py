@@ -1,15 +1,14 @@
 """Nodes that are only objects: KWOK keeps them alive and plays the lives of their pods."""
 
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from cluster.bed import programs
 from cluster.bed.control_plane import ControlPlane
 from cluster.bed.identity import ADMIN
 
 NAME = "kwok"
-MODULE = "sigs.k8s.io/kwok"
 FAKE = {"kwok.x-k8s.io/node": "fake"}
 SHIPPED_STAGES = (
     "node/fast/node-initialize",
@@ -41,18 +40,24 @@ phase: {{ if eq $code "0" }}Succeeded{{ else }}Failed{{ end }}
 """
 
 
-def start_kwok(plane: ControlPlane) -> None:
-    """Start it, unless it runs; it takes care of nodes that are annotated with ``FAKE``."""
+def start_kwok(plane: ControlPlane, program: str, source: str) -> None:
+    """Start it, unless it runs; it takes care of nodes that are annotated with ``FAKE``.
+
+    Args:
+        plane: The cluster.
+        program: The binary.
+        source: The module that it was built from.
+    """
     if NAME in plane.processes.names():
         return
     config = plane.folder / "kwok.yaml"
-    stages = programs.module_folder(programs.KWOK, MODULE) / "kustomize" / "stage"
+    stages = Path(source) / "kustomize" / "stage"
     shipped = [yaml.safe_load((stages / f"{name}.yaml").read_text()) for name in SHIPPED_STAGES]
     config.write_text(yaml.safe_dump_all([_options(), *shipped, _ending()]))
     ((key, value),) = FAKE.items()
     plane.processes.start(
         NAME,
-        programs.KWOK.build(),
+        program,
         f"--kubeconfig={plane.kubeconfig(ADMIN)}",
         f"--config={config}",
         f"--manage-nodes-with-annotation-selector={key}={value}",

@@ -19,10 +19,11 @@ from cluster.bed import containers, programs
 from cluster.bed.administrator import AT_ONCE, Administrator, is_ready
 from cluster.bed.identity import ADMIN, OPERATOR, write_kubeconfig
 from cluster.bed.image import project_mounts, write_images
+from cluster.bed.needs import missing
 from cluster.bed.process import LAST_LINES, BedError
+from cluster.bed.training_operator import group_definitions
 
 TESTS = Path(__file__).parent.parent.parent
-NEEDS_ROOT = "the cluster needs root: it makes namespaces, bridges and containers"
 ACCOUNT = "system:serviceaccount:"
 
 
@@ -41,8 +42,11 @@ class Cluster:
     """
 
     def __init__(self, folder: Path) -> None:
-        if os.geteuid() != 0:
-            raise BedError(NEEDS_ROOT)
+        lacking = missing()
+        if lacking:
+            raise BedError(f"the cluster needs {', '.join(lacking)}")
+        # Built out here: there is no network inside.
+        programs.KUBE.build()
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder.resolve()
         self._one_at_a_time = threading.Lock()
@@ -111,7 +115,9 @@ class Cluster:
 
     def add_fake_nodes(self, nodes: Iterable[dict[str, Any]]) -> None:
         """Add nodes that are only objects (see :func:`cluster.bed.kwok.fake_node`); returns when all are ready."""
-        self._ask("start_kwok")
+        kwok = programs.KWOK
+        source = programs.module_folder(kwok, "sigs.k8s.io/kwok")
+        self._ask("start_kwok", program=str(kwok.build()), source=str(source))
         nodes = list(nodes)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(lambda node: self.admin.create("/api/v1/nodes", node), nodes))
@@ -129,7 +135,14 @@ class Cluster:
         Args:
             gang_scheduler: Its flag of that name; empty: it makes no PodGroups. Their CRDs are installed with it.
         """
-        self._ask("start_operator", gang_scheduler=gang_scheduler)
+        program = programs.TRAINING_OPERATOR
+        self._ask(
+            "start_operator",
+            program=str(program.build()),
+            source=str(programs.module_folder(program, programs.OPERATOR)),
+            definitions=[str(file) for file in group_definitions(gang_scheduler)],
+            gang_scheduler=gang_scheduler,
+        )
 
     def processes(self) -> list[str]:
         """Names of the processes that should be running: ``apiserver``, ``NODE-kubelet`` and so on."""
@@ -196,7 +209,7 @@ class Cluster:
         command = [programs.KUBE.path(), "kubectl", f"--kubeconfig={self.kubeconfig(user)}", *arguments]
         ran = subprocess.run(command, input=json.dumps(document), capture_output=True, text=True, check=False)
         if ran.returncode:
-            raise BedError(f"kubectl {' '.join(arguments)}: {ran.stderr.strip()}")
+            raise BedError(f"kubectl {' '.join(arguments)}: {ran.stdout}{ran.stderr}".rstrip())
         return ran.stdout
 
     def end(self) -> None:

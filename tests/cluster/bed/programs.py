@@ -1,5 +1,6 @@
 """The programs of the cluster: built from the modules beside this package, once for each content of them."""
 
+import functools
 import hashlib
 import json
 import os
@@ -39,6 +40,7 @@ class Program:
             digest.update(file.name.encode() + file.read_bytes())
         return digest.hexdigest()[:16]
 
+    @functools.cache  # noqa: B019 - there are three programs
     def path(self) -> Path:
         """Where the binary is, or will be."""
         caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -19,7 +19,7 @@ from cluster.bed.kwok import start_kwok
 from cluster.bed.network import NODE_ADDRESS
 from cluster.bed.node import Node
 from cluster.bed.process import BedError
-from cluster.bed.training_operator import TrainingOperator
+from cluster.bed.training_operator import start_operator
 
 Deed = Callable[..., object]
 
@@ -41,8 +41,8 @@ class Supervisor:
             "start_again": processes.start_again,
             "add_node": self._add_node,
             "kill_node": lambda name: self._nodes.pop(name).kill(),
-            "start_operator": TrainingOperator(self._plane).start,
-            "start_kwok": lambda: start_kwok(self._plane),
+            "start_operator": lambda **given: start_operator(self._plane, **given),
+            "start_kwok": lambda **given: start_kwok(self._plane, **given),
         }
 
     def serve(self) -> None:
