@@ -29,11 +29,15 @@ demo: dev ## Run the training pipeline and both demos on this machine; ends with
 test: ## Run every test, and name the suites that were left out (REQUIRE_ALL=1: leave none out)
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target .make/packages test-rust
 	@$(MAKE) --no-print-directory lint test-py
-	@if $(MAKE) --no-print-directory .make/kube-newest; then \
-	  $(MAKE) --no-print-directory test-kube-newest && echo "suites left out: none"; \
-	elif [ -n "$(REQUIRE_ALL)" ]; then \
-	  echo "REQUIRE_ALL: the newest Kubernetes client cannot be had, so test-kube-newest cannot run" >&2; exit 1; \
-	else echo "suites left out: test-kube-newest (the newest Kubernetes client cannot be had)"; fi
+	@left=(); \
+	if $(MAKE) --no-print-directory .make/kube-newest; then $(MAKE) --no-print-directory test-kube-newest; \
+	else left+=("test-kube-newest (the newest Kubernetes client cannot be had)"); fi; \
+	if ! missing=$$($(CLUSTER) cluster.bed.needs 2>&1); then left+=("test-cluster (missing: $$missing)"); \
+	elif ! $(MAKE) --no-print-directory cluster-build; then left+=("test-cluster (its programs cannot be built)"); \
+	else $(MAKE) --no-print-directory test-cluster; fi; \
+	if [ $${#left[@]} -eq 0 ]; then echo "suites left out: none"; \
+	elif [ -n "$(REQUIRE_ALL)" ]; then printf 'REQUIRE_ALL, but left out: %s\n' "$${left[@]}" >&2; exit 1; \
+	else printf 'suites left out: %s\n' "$${left[@]}"; fi
 
 # ---- set-up
 
@@ -103,6 +107,27 @@ test-py: dev ## Run the Python tests (PYTEST_ARGS=… narrows them)
 .PHONY: test-kube-newest
 test-kube-newest: .make/kube-newest ## Run the tests of kube/ against the newest Kubernetes client
 	@PYTHONPATH=python .venv-kube-newest/bin/python -m pytest tests/kube
+
+# ---- a real Kubernetes cluster (needs root, Go and containerd)
+
+CLUSTER = PYTHONPATH=tests $(BIN)/python -m
+UP ?=
+
+.PHONY: cluster-build
+cluster-build: .make/packages ## Build the programs of the test cluster (some minutes, once; kept in ~/.cache/gangplan-bed)
+	@$(CLUSTER) cluster.bed.programs
+
+.PHONY: test-cluster
+test-cluster: dev cluster-build ## Run the tests on real Kubernetes clusters, which they start themselves
+	@$(BIN)/python -m pytest -p no:xdist $(PYTEST_ARGS) tests/cluster
+
+.PHONY: cluster-up
+cluster-up: dev cluster-build ## Start a cluster and leave it (UP="--nodes 2 --gpus 2 --fake-nodes 100 --foreground")
+	@$(CLUSTER) cluster.up .make/cluster $(UP)
+
+.PHONY: cluster-down
+cluster-down: ## End the cluster of cluster-up
+	@$(CLUSTER) cluster.down .make/cluster
 
 CASES ?= tests/data/cases
 .PHONY: conformance

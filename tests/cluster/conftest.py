@@ -13,18 +13,19 @@ from cluster.bed.outside import Cluster
 
 WIDE_NODES = 100
 
+NewCluster = Callable[..., Cluster]
 NewNamespace = Callable[[Cluster], str]
 
 
 @pytest.fixture(scope="session")
-def new_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Cluster]]:
+def new_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewCluster]:
     """Starts a control plane; all of them end with the run."""
     started: list[Cluster] = []
 
-    def start() -> Cluster:
+    def start(**settings: int) -> Cluster:
         cluster = Cluster(tmp_path_factory.mktemp("cluster"))
         started.append(cluster)
-        cluster.start()
+        cluster.start(**settings)
         return cluster
 
     yield start
@@ -33,15 +34,15 @@ def new_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[
 
 
 @pytest.fixture(scope="session")
-def control_plane(new_cluster: Callable[[], Cluster]) -> Cluster:
+def control_plane(new_cluster: NewCluster) -> Cluster:
     """A cluster without nodes: what is created stays as it is."""
     return new_cluster()
 
 
 @pytest.fixture(scope="session")
-def real(new_cluster: Callable[[], Cluster]) -> Cluster:
+def real(new_cluster: NewCluster) -> Cluster:
     """Two real nodes, ``n0`` and ``n1``, with two GPUs each in racks of their own, and the training-operator."""
-    cluster = new_cluster()
+    cluster = new_cluster(node_grace_s=20)
     for number in range(2):
         cluster.add_node(f"n{number}", gpus=2, labels={"rack": f"r{number}"})
     cluster.start_operator()
@@ -49,7 +50,7 @@ def real(new_cluster: Callable[[], Cluster]) -> Cluster:
 
 
 @pytest.fixture(scope="session")
-def wide(new_cluster: Callable[[], Cluster]) -> Cluster:
+def wide(new_cluster: NewCluster) -> Cluster:
     """A hundred fake nodes, ``f0`` to ``f99``, with eight GPUs each, sixteen to a rack; and the training-operator."""
     cluster = new_cluster()
     cluster.add_fake_nodes(fake_node(f"f{i}", labels={"rack": f"r{i // 16}"}) for i in range(WIDE_NODES))

@@ -1,6 +1,7 @@
 """The test cluster is a Kubernetes cluster: its parts do what tests rely on."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -232,6 +233,17 @@ def test_operator_makes_pod_groups_for_a_gang_scheduler(
     path = f"/apis/{domain}/{version}/namespaces/{namespace}/{kind}/job"
     wide.wait_until("the PodGroup is there", lambda: wide.admin.get(path))
     assert wide.admin.get(path)["spec"]["minMember"] == 4
-    wide.wait_until("the pods are there", lambda: len(pods_of(wide, namespace)) == pods)
+
+    def all_pods_are_there() -> bool:
+        if len(pods_of(wide, namespace)) == pods:
+            return True
+        # The operator looks for the group that it has made in a cache that may not have it yet; then it does nothing
+        # until the job changes.
+        wide.kubectl(
+            "annotate", "tfjob", "job", f"looked-at={time.time()}", "--overwrite", "--namespace", namespace
+        )
+        return False
+
+    wide.wait_until("the pods are there", all_pods_are_there)
     assert {item["spec"]["schedulerName"] for item in pods_of(wide, namespace).values()} <= {gang_scheduler}
     wide.start_operator()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,10 +31,22 @@ def remove_groups(cluster: Path) -> None:
     for container in cluster.glob(f"nodes/*/{_RUNNING}"):
         for group in _groups(f"{NAMESPACE}/{container.name}"):
             for folder, _, _ in os.walk(group, topdown=False):
-                Path(folder).rmdir()
+                _remove(Path(folder))
     for place in _groups(NAMESPACE):
         with suppress(OSError):  # containers of another cluster are in it
             place.rmdir()
+
+
+def _remove(group: Path) -> None:
+    """Remove a group; processes that were killed take a moment to leave it."""
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            return group.rmdir()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 def _groups(name: str) -> list[Path]:

@@ -32,15 +32,18 @@ class ControlPlane:
         token = self.identities.tokens[ADMIN]
         self.admin = Administrator(self.server, self.authority.pair.certificate, token)
 
-    def start(self) -> None:
+    def start(self, node_grace_s: int) -> None:
         """Start all and wait until they work.
+
+        Args:
+            node_grace_s: A node that has not been heard of for so long is not ready.
 
         Raises:
             BedError: One of them does not.
         """
         etcd = self._start_etcd()
         self._start_server(etcd)
-        self._start_controllers()
+        self._start_controllers(node_grace_s)
         self.start_scheduler()
         account = "/api/v1/namespaces/default/serviceaccounts/default"
         self.processes.wait_until(
@@ -115,7 +118,7 @@ class ControlPlane:
             "the API server is ready", lambda: self.admin.answers(f"{self.server}/readyz"), of="apiserver"
         )
 
-    def _start_controllers(self) -> None:
+    def _start_controllers(self, node_grace_s: int) -> None:
         authority = self.authority.pair
         self.processes.start(
             "controller-manager",
@@ -133,7 +136,7 @@ class ControlPlane:
             "--kube-api-qps=500",
             "--kube-api-burst=1000",
             "--concurrent-gc-syncs=20",
-            "--node-monitor-grace-period=15s",
+            f"--node-monitor-grace-period={node_grace_s}s",
         )
 
     def start_scheduler(self) -> None:

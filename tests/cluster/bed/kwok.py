@@ -9,6 +9,7 @@ from cluster.bed.control_plane import ControlPlane
 from cluster.bed.identity import ADMIN
 
 NAME = "kwok"
+GPU = "nvidia.com/gpu"
 FAKE = {"kwok.x-k8s.io/node": "fake"}
 SHIPPED_STAGES = (
     "node/fast/node-initialize",
@@ -70,7 +71,7 @@ def fake_node(
     name: str, *, gpus: int = 8, cpu: str = "96", memory: str = "768Gi", labels: dict[str, str] | None = None
 ) -> dict[str, Any]:
     """A node for KWOK."""
-    offer = {"cpu": cpu, "memory": memory, "pods": "110", "nvidia.com/gpu": str(gpus)}
+    offer = {"cpu": cpu, "memory": memory, "pods": "110", GPU: str(gpus)}
     labels = {"kubernetes.io/hostname": name, **(labels or {})}
     return {
         "apiVersion": "v1",

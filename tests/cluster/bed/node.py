@@ -12,7 +12,6 @@ from cluster.bed.control_plane import ControlPlane
 from cluster.bed.identity import write_kubeconfig
 from cluster.bed.image import PAUSE
 
-GPU = "nvidia.com/gpu"
 # Mounted read-only into every container; images have next to no content of their own.
 MACHINE = ("/usr", "/etc/ssl", "/etc/ld.so.cache")
 
@@ -34,14 +33,11 @@ class Node:
         self._ports = (10250 + 10 * number, 10251 + 10 * number)
         self._parts = (f"{name}-kubelet", f"{name}-containerd")
 
-    def start(
-        self, labels: Mapping[str, str], gpus: int, images: Sequence[str], mounts: Mapping[str, str]
-    ) -> None:
+    def start(self, labels: Mapping[str, str], images: Sequence[str], mounts: Mapping[str, str]) -> None:
         """Start it and wait until it is ready.
 
         Args:
             labels: Labels of the node.
-            gpus: How many GPUs it offers. They are not there: no driver is asked.
             images: Archives of the images that its pods may use.
             mounts: Folder in every container → folder of this machine, read-only.
         """
@@ -50,9 +46,6 @@ class Node:
             self._ctr("images", "import", image)
         self._start_kubelet(labels)
         self.plane.processes.wait_until(f"node {self.name} is ready", self._is_ready, of=self._parts[0])
-        # The kubelet leaves a resource that it does not know as it is, once it has registered the node.
-        offer = {GPU: str(gpus)}
-        self.plane.admin.patch_status(f"/api/v1/nodes/{self.name}", {"capacity": offer, "allocatable": offer})
 
     def kill(self) -> None:
         """End it with all of its containers, as a power failure would."""
@@ -166,6 +159,7 @@ disabled_plugins = {json.dumps([*unused, "io.containerd.internal.v1.opt"])}
             "makeIPTablesUtilChains": False,
             "serializeImagePulls": False,
             "nodeStatusUpdateFrequency": "5s",
+            "nodeLeaseDurationSeconds": 20,  # renewed after a quarter of it
             "kubeAPIQPS": 50,
             "kubeAPIBurst": 100,
         }

@@ -12,18 +12,28 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from cluster.bed import containers, programs
 from cluster.bed.administrator import AT_ONCE, Administrator, is_ready
 from cluster.bed.identity import ADMIN, OPERATOR, write_kubeconfig
 from cluster.bed.image import project_mounts, write_images
+from cluster.bed.kwok import GPU
 from cluster.bed.needs import missing
 from cluster.bed.process import LAST_LINES, BedError
 from cluster.bed.training_operator import group_definitions
 
 TESTS = Path(__file__).parent.parent.parent
+NAMESPACES = (
+    "unshare",
+    "--net",
+    "--mount",
+    "--propagation=private",
+    "--pid",
+    "--fork",
+    "--kill-child=KILL",
+    "--mount-proc",
+)
 ACCOUNT = "system:serviceaccount:"
 
 
@@ -53,21 +63,10 @@ class Cluster:
         door = socket.create_server(("127.0.0.1", 0))
         self.server = f"https://127.0.0.1:{door.getsockname()[1]}"
         self._log = self.folder / "supervisor.log"
-        namespaces = [
-            "unshare",
-            "-n",
-            "-m",
-            "-p",
-            "--fork",
-            "--kill-child=KILL",
-            "--mount-proc",
-            "--propagation",
-            "private",
-        ]
         inside = [sys.executable, "-m", "cluster.bed.inside", str(self.folder)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [*namespaces, *inside, f"--door={door.fileno()}"],
+                [*NAMESPACES, *inside, f"--door={door.fileno()}"],
                 cwd=TESTS,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])},
                 stdin=subprocess.PIPE,
@@ -83,18 +82,20 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.end()
 
-    def start(self) -> None:
+    def start(self, *, node_grace_s: int = 50) -> None:
         """Start the control plane: etcd, API server, controllers and the default scheduler.
+
+        Args:
+            node_grace_s: A node that has not been heard of for so long is not ready; 50 is what Kubernetes has. Kubelets
+                here let hear of them every 5 seconds.
 
         Raises:
             BedError: One of them does not work; with the last lines of its log. So do all methods below.
         """
-        self._ask("start")
+        self._ask("start", node_grace_s=node_grace_s)
         authority = self.folder / "pki" / "ca.crt"
         self.admin = Administrator(self.server, authority, self._token(ADMIN))
 
@@ -107,7 +108,13 @@ class Cluster:
             labels: Its labels, beside those that a kubelet sets.
         """
         details = {"labels": labels or {}, "images": self._images, "mounts": project_mounts()}
-        self._ask("add_node", name=name, gpus=gpus, **details)
+        self._ask("add_node", name=name, **details)
+        self.set_gpus(name, gpus)
+
+    def set_gpus(self, name: str, count: int) -> None:
+        """Let a node offer so many GPUs; its kubelet leaves the number as it is until it is started again."""
+        offer = {GPU: str(count)}
+        self.admin.patch_status(f"/api/v1/nodes/{name}", {"capacity": offer, "allocatable": offer})
 
     def kill_node(self, name: str) -> None:
         """End a real node with all of its containers, as a power failure would."""
@@ -162,8 +169,13 @@ class Cluster:
         self._ask("start_again", name=name)
 
     def log(self, name: str) -> Path:
-        """The log of a process; that of the API server's requests is ``audit``."""
+        """The log of a process."""
         return self.folder / "log" / f"{name}.log"
+
+    @property
+    def audit_log(self) -> Path:
+        """Every request that the API server has answered, a JSON line each."""
+        return self.folder / "log" / "audit.json"
 
     def wait_until(self, what: str, is_so: Callable[[], object], *, seconds: float = 120.0) -> None:
         """Wait until something is so, or a process of the cluster has ended by itself.
@@ -206,7 +218,7 @@ class Cluster:
         Raises:
             BedError: It fails; with what it said.
         """
-        command = [programs.KUBE.path(), "kubectl", f"--kubeconfig={self.kubeconfig(user)}", *arguments]
+        command = [str(programs.KUBE.path()), "kubectl", f"--kubeconfig={self.kubeconfig(user)}", *arguments]
         ran = subprocess.run(command, input=json.dumps(document), capture_output=True, text=True, check=False)
         if ran.returncode:
             raise BedError(f"kubectl {' '.join(arguments)}: {ran.stdout}{ran.stderr}".rstrip())
@@ -222,8 +234,8 @@ class Cluster:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-            containers.remove_groups(self.folder)
         self._process.stdout.close()
+        containers.remove_groups(self.folder)
         for part in ("etcd", "nodes", "images", "pod-addresses"):
             shutil.rmtree(self.folder / part, ignore_errors=True)
 

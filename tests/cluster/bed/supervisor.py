@@ -13,9 +13,9 @@ from typing import Any
 
 import requests
 
-from cluster.bed import dns
 from cluster.bed.control_plane import ControlPlane
 from cluster.bed.kwok import start_kwok
+from cluster.bed.name_server import NameServer
 from cluster.bed.network import NODE_ADDRESS
 from cluster.bed.node import Node
 from cluster.bed.process import BedError
@@ -61,17 +61,15 @@ class Supervisor:
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
 
-    def _start(self) -> None:
-        self._plane.start()
-        dns.NameServer(NODE_ADDRESS, self._plane.admin.get)
+    def _start(self, node_grace_s: int) -> None:
+        self._plane.start(node_grace_s)
+        NameServer(NODE_ADDRESS, self._plane.admin.get)
 
-    def _add_node(
-        self, name: str, gpus: int, labels: dict[str, str], images: list[str], mounts: dict[str, str]
-    ) -> None:
+    def _add_node(self, name: str, labels: dict[str, str], images: list[str], mounts: dict[str, str]) -> None:
         node = Node(self._plane, name, number=self._nodes_so_far)
         self._nodes_so_far += 1
         self._nodes[name] = node
-        node.start(labels, gpus, images, mounts)
+        node.start(labels, images, mounts)
 
 
 def _read(asked: queue.Queue[str]) -> None:

@@ -95,7 +95,7 @@ def apply(plane: ControlPlane, objects: Sequence[dict[str, Any]]) -> None:
     """
     document = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
     kubeconfig = plane.kubeconfig(ADMIN)
-    command = [plane.kube, "kubectl", f"--kubeconfig={kubeconfig}", "apply", "--server-side", "-f", "-"]
+    command = [str(plane.kube), "kubectl", f"--kubeconfig={kubeconfig}", "apply", "--server-side", "-f", "-"]
     subprocess.run(command, input=json.dumps(document), check=True, capture_output=True, text=True)
 
 

@@ -3,6 +3,7 @@
 import socket
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import dns.exception
 import dns.flags
@@ -12,7 +13,7 @@ import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
 
-Look = Callable[[str], dict | None]  # type: ignore[type-arg]
+Look = Callable[[str], dict[str, Any] | None]
 DOMAIN = ".svc.cluster.local."
 
 
@@ -38,7 +39,7 @@ class NameServer:
             return
         response = dns.message.make_response(query)
         response.flags |= dns.flags.AA | dns.flags.RA
-        question = query.question[0]
+        (question,) = query.question
         addresses = self.addresses(question.name.to_text().lower())
         if addresses is None:
             response.set_rcode(dns.rcode.NXDOMAIN)
@@ -53,7 +54,10 @@ class NameServer:
         """Addresses behind a name; None if there is no such name."""
         if not name.endswith(DOMAIN):
             return None
-        *host, service, namespace = name.removesuffix(DOMAIN).split(".")[-3:]
+        labels = name.removesuffix(DOMAIN).split(".")
+        if len(labels) not in (2, 3):
+            return None
+        *host, service, namespace = labels
         found = self._look(f"/api/v1/namespaces/{namespace}/services/{service}")
         if found is None:
             return None
