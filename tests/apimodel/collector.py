@@ -37,7 +37,7 @@ class Collector:
     def run(self) -> list[Key]:
         """Do all there is to do; the objects that are gone by it."""
         before = set(self._store.all_keys())
-        while any([self._visit(key) for key in self._store.all_keys()]):
+        while [key for key in self._store.all_keys() if self._visit(key)]:
             pass
         return [key for key in sorted(before, key=str) if self._store.get(key) is None]
 

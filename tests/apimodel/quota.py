@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from apimodel.amounts import text, units
 from apimodel.store import Key, Store
 from gangplan.kube.api import Object
 from gangplan.kube.kinds import POD, QUOTA, Kind
-from gangplan.solver import parse_quantity
 
 Usage = dict[str, int]
 
@@ -26,7 +26,7 @@ def refusals(store: Store, kind: Kind, obj: Object) -> Iterator[str]:
         above = sorted(
             resource
             for resource, amount in usage.items()
-            if amount and _amount(resource, used[resource]) + amount > _amount(resource, hard[resource])
+            if amount and units(resource, used[resource]) + amount > units(resource, hard[resource])
         )
         if above:
             yield f"exceeded quota: {name}, " + ", ".join(
@@ -38,10 +38,10 @@ def refusals(store: Store, kind: Kind, obj: Object) -> Iterator[str]:
 def charge(store: Store, kind: Kind, obj: Object) -> None:
     """Count an object that is admitted; whether it is then created is not waited for."""
     for quota, usage in _concerned(store, kind, obj):
-        used = quota["status"]["used"]
-        sums = {resource: _amount(resource, used[resource]) + amount for resource, amount in usage.items()}
-        quota["status"]["used"] = used | _texts(sums)
-        if quota["status"]["used"] != used:
+        used = (quota.get("status") or {}).get("used") or {}
+        sums = {resource: units(resource, used[resource]) + amount for resource, amount in usage.items()}
+        if any(usage.values()):
+            quota["status"]["used"] = used | _texts(sums)
             store.put(_key(quota), quota)
 
 
@@ -74,7 +74,9 @@ def _concerned(store: Store, kind: Kind, obj: Object) -> Iterator[tuple[Object, 
     for quota in store.select(QUOTA, obj["metadata"].get("namespace", ""), ""):
         hard = (quota.get("status") or {}).get("hard") or (quota.get("spec") or {}).get("hard") or {}
         usage = {resource: amount for resource, amount in usage_of(kind, obj).items() if resource in hard}
-        if usage:
+        if (
+            usage or kind == POD
+        ):  # a pod must ask for what is counted of pods, so one that does not counts too
             yield quota, usage
 
 
@@ -93,15 +95,15 @@ def usage_of(kind: Kind, obj: Object) -> Usage:
             amounts = container.get("resources") or {}
             limits = amounts.get("limits") or {}
             for resource, amount in (limits | (amounts.get("requests") or {})).items():
-                units = parse_quantity(resource, str(amount), round_up=True)
+                count = units(resource, amount)
                 for name in (
                     (resource, f"requests.{resource}") if "/" not in resource else (f"requests.{resource}",)
                 ):
-                    usage[name] = usage.get(name, 0) + units
+                    usage[name] = usage.get(name, 0) + count
             for resource, amount in limits.items():
                 if "/" not in resource:
                     name = f"limits.{resource}"
-                    usage[name] = usage.get(name, 0) + parse_quantity(resource, str(amount), round_up=True)
+                    usage[name] = usage.get(name, 0) + units(resource, amount)
     return usage
 
 
@@ -120,21 +122,7 @@ def _unspecified(pod: Object, hard: Mapping[str, Any]) -> list[str]:
 
 
 def _texts(usage: Usage) -> dict[str, str]:
-    """Amounts as the server writes them."""
-    return {
-        resource: f"{amount}m"
-        if _is_milli(resource) and amount % 1000
-        else str(amount // 1000 if _is_milli(resource) else amount)
-        for resource, amount in usage.items()
-    }
-
-
-def _is_milli(resource: str) -> bool:
-    return resource.rpartition(".")[2] == "cpu"
-
-
-def _amount(resource: str, text: str) -> int:
-    return parse_quantity("cpu" if _is_milli(resource) else resource, str(text), round_up=True)
+    return {resource: text(resource, count) for resource, count in usage.items()}
 
 
 def _key(quota: Object) -> Key:

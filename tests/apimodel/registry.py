@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from apimodel import quota
+from apimodel.amounts import with_plain_amounts
 from apimodel.collector import FOREGROUND, ORPHAN
 from apimodel.definition import Definition
-from apimodel.rules import change_problems, object_problems
+from apimodel.rules import change_problems, decode_problems, object_problems
 from apimodel.schema import prune, with_defaults
 from apimodel.store import Key, Store
 from gangplan.errors import AlreadyExists, Conflict, NotFound, NotInstalled, Refused, Unreachable
@@ -59,6 +60,7 @@ class Registry:
     def create(self, kind: Kind, body: Object, about: About) -> Object:
         """Create an object."""
         key, definition = self.key(about, kind), self.definition(kind, about)
+        self._judge(about, decode_problems(definition, body))
         if kind.namespaced:
             home = self._store.get(Key(kind=NAMESPACE, namespace="", name=key.namespace))
             if home is None:
@@ -89,8 +91,9 @@ class Registry:
         obj = self._shaped(definition, body | {"metadata": metadata})
         if definition.has_status:
             obj.pop("status", None)
-            if kind == POD:
-                obj["status"] = {"phase": "Pending"}
+        if kind == POD:
+            obj["status"] = {"phase": "Pending"}
+            obj["spec"] = {"serviceAccountName": "default"} | obj.get("spec", {})
         self._judge(about, object_problems(definition, obj))
         self._judge(about, quota.refusals(self._store, kind, obj))
         quota.charge(self._store, kind, obj)
@@ -101,6 +104,7 @@ class Registry:
     def update(self, kind: Kind, body: Object, subresource: str, about: About) -> Object:
         """Replace an object, or its status."""
         key, definition = self.key(about, kind), self.definition(kind, about, subresource)
+        self._judge(about, decode_problems(definition, body))
         before = self.found(key, about)
         metadata, was = dict(body.get("metadata") or {}), before["metadata"]
         if metadata.get("uid") not in (None, "", was["uid"]):
@@ -139,7 +143,11 @@ class Registry:
         before = self._store.get(key)
         if "deletionTimestamp" in obj["metadata"] and "finalizers" not in obj["metadata"]:
             self._free(key, before, None)
-            return self._store.remove(key, obj)
+            gone = self._store.remove(
+                key
+            )  # watches are told what was stored before, whoever wrote what is written now
+            version = {"resourceVersion": gone["metadata"]["resourceVersion"]}
+            return obj | {"metadata": obj["metadata"] | version}
         if before == obj:
             return before
         self._free(key, before, obj)
@@ -152,18 +160,23 @@ class Registry:
         metadata = obj["metadata"]
         finalizers = [each for each in metadata.get("finalizers") or () if each not in (FOREGROUND, ORPHAN)]
         own = {"Foreground": [FOREGROUND], "Orphan": [ORPHAN], "Background": []}[propagation]
+        self._free(key, obj, None)
         metadata["finalizers"] = [*finalizers, *own]
         if key.kind == NAMESPACE:
             metadata["finalizers"].append("kubernetes")
-        if not metadata["finalizers"]:
-            self._free(key, obj, None)
-            self._store.remove(key)
-            return
-        if "deletionTimestamp" not in metadata:
+        is_marked = (
+            bool(metadata["finalizers"]) or key.kind == POD
+        )  # pods have a period of grace, if only of no length
+        if is_marked and "deletionTimestamp" not in metadata:
             metadata |= {"deletionTimestamp": self._now(), "deletionGracePeriodSeconds": 0}
             if "generation" in metadata:
                 metadata["generation"] += 1
-        self.write(key, obj)
+        if is_marked:
+            obj["metadata"] = _tidy(metadata)
+            if obj != self._store.get(key):
+                self._store.put(key, obj)
+        if "finalizers" not in obj["metadata"] or not obj["metadata"]["finalizers"]:
+            self._store.remove(key)
 
     def _free(self, key: Key, before: Object, after: Object | None) -> None:
         """Note what an object takes less of than before, for the quotas."""
@@ -180,7 +193,7 @@ class Registry:
             rest = with_defaults(prune(rest, definition.schema), definition.schema)
         else:
             rest = {key: value for key, value in obj.items() if value is not None}
-        return own | rest | metadata
+        return with_plain_amounts(definition.kind, own | rest | metadata)
 
     def _judge(self, about: About, wrong: Iterable[str]) -> None:
         if told := list(wrong):

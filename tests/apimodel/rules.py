@@ -8,7 +8,7 @@ from apimodel.definition import CONFIG_MAP, Definition
 from apimodel.schema import problems
 from gangplan.errors import InvalidQuantity
 from gangplan.kube.api import Object
-from gangplan.kube.kinds import EVENT, NAMESPACE, POD, QUOTA, SERVICE
+from gangplan.kube.kinds import EVENT, NAMESPACE, POD, QUOTA, SERVICE, Kind
 from gangplan.solver import parse_quantity
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -19,11 +19,11 @@ _COUNTED = re.compile(
     r"(requests\.|limits\.)?(cpu|memory|ephemeral-storage)|pods|configmaps|services|secrets|persistentvolumeclaims|replicationcontrollers|resourcequotas|requests\.storage|services\.\w+"
 )
 
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid")
 _OWNER = {
     "type": "object",
-    "required": ["apiVersion", "kind", "name", "uid"],
     "properties": {
-        **{field: {"type": "string"} for field in ("apiVersion", "kind", "name", "uid")},
+        **{field: {"type": "string"} for field in _OWNER_FIELDS},
         **{field: {"type": "boolean"} for field in ("controller", "blockOwnerDeletion")},
     },
 }
@@ -37,62 +37,64 @@ _METADATA = {
         "ownerReferences": {"type": "array", "nullable": True, "items": _OWNER},
     },
 }
+_AMOUNTS = {"type": "object", "nullable": True, "additionalProperties": {"x-kubernetes-int-or-string": True}}
+_TEXT = {"type": "string", "nullable": True}
 _CONTAINER = {
     "type": "object",
-    "required": ["name", "image"],
-    "properties": {"name": {"type": "string"}, "image": {"type": "string"}},
+    "properties": {
+        "name": _TEXT,
+        "image": _TEXT,
+        "resources": {"type": "object", "properties": {"requests": _AMOUNTS, "limits": _AMOUNTS}},
+    },
 }
-_BUILT_IN: dict[Any, Mapping[str, Any]] = {
-    CONFIG_MAP: {"type": "object", "properties": {"data": _TEXTS, "binaryData": _TEXTS}},
+_SHAPES: dict[Kind, Mapping[str, Any]] = {
+    CONFIG_MAP: {"properties": {"data": _TEXTS, "binaryData": _TEXTS}},
     POD: {
-        "type": "object",
-        "required": ["spec"],
         "properties": {
             "spec": {
                 "type": "object",
-                "required": ["containers"],
-                "properties": {"containers": {"type": "array", "minItems": 1, "items": _CONTAINER}},
+                "properties": {"containers": {"type": "array", "nullable": True, "items": _CONTAINER}},
             }
         },
     },
-    QUOTA: {
-        "type": "object",
-        "properties": {
-            "spec": {
-                "type": "object",
-                "properties": {
-                    "hard": {
-                        "type": "object",
-                        "nullable": True,
-                        "additionalProperties": {"x-kubernetes-int-or-string": True},
-                    }
-                },
-            }
-        },
-    },
+    QUOTA: {"properties": {"spec": {"type": "object", "properties": {"hard": _AMOUNTS}}}},
 }
-"""Of the schemas of built-in kinds what the tests of this project could offend."""
+"""Of the shapes of built-in kinds what the tests of this project could offend."""
+
+
+def decode_problems(definition: Definition, body: Object) -> Iterator[str]:
+    """Why what was sent cannot be read as such an object; found before the server looks at anything else."""
+    yield from problems(body.get("metadata") or {}, _METADATA, "metadata")
+    yield from problems(body, _SHAPES.get(definition.kind, {}), "")
+    amounts: list[Mapping[str, Any]] = []
+    if definition.kind == QUOTA:
+        amounts.append((body.get("spec") or {}).get("hard") or {})
+    if definition.kind == POD:
+        for container in _containers(body):
+            resources = container.get("resources") or {}
+            amounts += (resources.get("requests") or {}, resources.get("limits") or {})
+    for resource, amount in (item for each in amounts for item in each.items()):
+        try:
+            parse_quantity(resource, str(amount).removeprefix("-"), round_up=True)
+        except InvalidQuantity:
+            yield f"{resource}: quantities must match the regular expression, not {amount!r}"
 
 
 def object_problems(definition: Definition, obj: Object) -> list[str]:
     """What is wrong with an object, whatever it was before."""
+    found = list(_metadata_problems(definition, obj["metadata"]))
     if definition.schema is not None:
         # The API server judges these three itself, the CRD the rest.
         own = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
-        found = [text.removeprefix(".") for text in problems(own, definition.schema, "")]
-    else:
-        found = [text.removeprefix(".") for text in problems(obj, _BUILT_IN.get(definition.kind, {}), "")]
-        if not found and definition.kind in _EXTRA:
-            found += _EXTRA[definition.kind](obj)
-    return [*_metadata_problems(definition, obj["metadata"]), *found]
+        found += [text.removeprefix(".") for text in problems(own, definition.schema, "")]
+    elif definition.kind in _RULES:
+        found += _RULES[definition.kind](obj)
+    return found
 
 
 def change_problems(definition: Definition, before: Object, after: Object) -> Iterator[str]:
     """What is wrong with a change."""
     was, is_ = before["metadata"], after["metadata"]
-    for field in ("uid", "creationTimestamp"):
-        if is_[field] != was[field]:
-            yield f"metadata.{field}: Invalid value: {is_[field]!r}: field is immutable"
     new = set(is_.get("finalizers") or ()) - set(was.get("finalizers") or ())
     if "deletionTimestamp" in was and new:
         yield f"metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted: {new}"
@@ -107,10 +109,6 @@ def change_problems(definition: Definition, before: Object, after: Object) -> It
 
 
 def _metadata_problems(definition: Definition, metadata: Mapping[str, Any]) -> Iterator[str]:
-    wrong = list(problems(metadata, _METADATA, "metadata"))
-    yield from wrong
-    if wrong:
-        return
     name = metadata["name"]
     if definition.kind in (SERVICE, NAMESPACE):
         is_name = _LABEL.fullmatch(name) and len(name) <= 63
@@ -127,10 +125,11 @@ def _metadata_problems(definition: Definition, metadata: Mapping[str, Any]) -> I
         if not _is_qualified(key.lower()):
             yield f"metadata.annotations: Invalid value: {key!r}: name part must consist of alphanumeric characters"
     for finalizer in metadata.get("finalizers") or ():
-        if not _is_qualified(finalizer) or ("/" not in finalizer and finalizer not in _OWN_FINALIZERS):
+        is_known = "/" in finalizer or finalizer in _OWN_FINALIZERS or definition.is_custom
+        if not (is_known and _is_qualified(finalizer)):
             yield f"metadata.finalizers: Invalid value: {finalizer!r}: name is neither standard nor fully qualified"
     owners = metadata.get("ownerReferences") or ()
-    if any(not owner[field] for owner in owners for field in _OWNER["required"]):
+    if any(not owner.get(field) for owner in owners for field in _OWNER_FIELDS):
         yield "metadata.ownerReferences: Invalid value: must not be empty"
     if sum(bool(owner.get("controller")) for owner in owners) > 1:
         yield "metadata.ownerReferences: Invalid value: Only one reference can have Controller set to true"
@@ -161,23 +160,28 @@ def _data_problems(obj: Object) -> Iterator[str]:
             yield f"data[{key}]: Invalid value: a valid config key must consist of alphanumeric characters"
 
 
+def _containers(pod: Object) -> list[dict[str, Any]]:
+    return (pod.get("spec") or {}).get("containers") or []
+
+
 def _pod_problems(obj: Object) -> Iterator[str]:
-    names = [container["name"] for container in obj["spec"]["containers"]]
+    containers = _containers(obj)
+    if not containers:
+        yield "spec.containers: Required value"
+    names = [container.get("name") or "" for container in containers]
     for name in names:
         if not _LABEL.fullmatch(name) or len(name) > 63:
             yield f"spec.containers.name: Invalid value: {name!r}: a lowercase RFC 1123 label must be used"
         if names.count(name) > 1:
             yield f"spec.containers.name: Duplicate value: {name!r}"
-    for container in obj["spec"]["containers"]:
+    for container in containers:
+        if not container.get("image"):
+            yield "spec.containers.image: Required value"
         amounts = container.get("resources") or {}
-        requests, limits = amounts.get("requests") or {}, amounts.get("limits") or {}
-        for resource, amount in requests.items():
-            try:
-                wanted = parse_quantity(resource, str(amount), round_up=True)
-                most = parse_quantity(resource, str(limits.get(resource, amount)), round_up=True)
-            except InvalidQuantity as error:
-                yield f"spec.containers.resources: {error}"
-                continue
+        limits = amounts.get("limits") or {}
+        for resource, amount in (amounts.get("requests") or {}).items():
+            wanted = parse_quantity(resource, str(amount), round_up=True)
+            most = parse_quantity(resource, str(limits.get(resource, amount)), round_up=True)
             if wanted > most:
                 yield f"spec.containers.resources.requests: Invalid value: {amount}: must be at most {resource} limit"
             if "/" in resource and (resource not in limits or wanted != most):
@@ -188,11 +192,8 @@ def _quota_problems(obj: Object) -> Iterator[str]:
     for resource, amount in ((obj.get("spec") or {}).get("hard") or {}).items():
         if not (_COUNTED.fullmatch(resource) or "/" in resource):
             yield f"spec.hard[{resource}]: Invalid value: must be a standard resource for quota"
-        try:
-            if parse_quantity(resource, str(amount), round_up=True) < 0:
-                yield f"spec.hard[{resource}]: Invalid value: {amount}: must be greater than or equal to 0"
-        except InvalidQuantity as error:
-            yield f"spec.hard[{resource}]: {error}"
+        if str(amount).startswith("-"):
+            yield f"spec.hard[{resource}]: Invalid value: {amount}: must be greater than or equal to 0"
 
 
-_EXTRA = {CONFIG_MAP: _data_problems, POD: _pod_problems, QUOTA: _quota_problems}
+_RULES = {CONFIG_MAP: _data_problems, POD: _pod_problems, QUOTA: _quota_problems}

@@ -50,7 +50,7 @@ def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
         found = {
             key: item
             for key, item in value.items()
-            if item is not None or "default" not in fields.get(key, {}) or fields[key].get("nullable")
+            if item is not None or key not in fields or fields[key].get("nullable")
         }
         missing = {
             key: copy.deepcopy(field["default"])

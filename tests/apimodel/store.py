@@ -53,10 +53,10 @@ class Store:
         self._tell("ADDED" if before is None else "MODIFIED", key, before, written)
         return copy.deepcopy(written)
 
-    def remove(self, key: Key, last: Object | None = None) -> Object:
-        """Remove an object; ``last`` is as it was last, if it was changed with this."""
+    def remove(self, key: Key) -> Object:
+        """Remove an object; as it was last, with the version of its removal."""
         before = self._objects.pop(key)
-        gone = self._next(last or before)
+        gone = self._next(before)
         self._tell("DELETED", key, before, gone)
         return copy.deepcopy(gone)
 

@@ -1,0 +1,371 @@
+"""Random operations of three clients on an API server, and what each sees of their outcome.
+
+Operations name objects by kind and name, and what a client read of them before, so that the same operations can be done on
+two servers, which give out identities and versions of their own.
+"""
+
+import copy
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from apimodel.definition import CONFIG_MAP
+
+from gangplan.errors import ClusterError
+from gangplan.kube.api import Api, Object
+from gangplan.kube.kinds import POD, QUOTA, Kind
+from gangplan.solver import parse_quantity
+
+WIDGET = Kind(name="Widget", plural="widgets", api_version="test.gangplan.dev/v1")
+KINDS = (CONFIG_MAP, POD, QUOTA, WIDGET)
+CLIENTS = 3
+OF_EVERY_NAMESPACE = "kube-root-ca.crt"
+"""A config map that the controllers put into every namespace."""
+
+_HOLD = "test.gangplan.dev/hold"
+_VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
+Place = tuple[Kind, str]
+Mind = dict[Place, Object]
+"""What a client remembers: each object as it read it last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What a client does.
+
+    Attributes:
+        client: Which one.
+        verb: ``create``, ``get``, ``list``, ``replace``, ``patch``, ``delete``, and what they are with a status.
+        kind: Of which kind.
+        name: Of which object.
+        fields: What is written, laid over what the client remembers; of metadata too.
+        owners: Objects that it writes down as owners, as anybody read them last; the first may block.
+        checks: Which of ``uid`` and ``version`` of what it remembers it insists on.
+        propagation: What becomes of dependents.
+        elsewhere: Whether it names a namespace that there is not.
+    """
+
+    client: int
+    verb: str
+    kind: Kind
+    name: str
+    fields: Object = field(default_factory=dict)
+    owners: tuple[Place, ...] | None = None
+    checks: tuple[str, ...] = ()
+    propagation: Any = "Background"
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a client sees: an error, or objects, and whether they are news to it."""
+
+    error: str = ""
+    objects: tuple[tuple[Object, bool], ...] = ()
+
+
+class World:
+    """A namespace of a server with three clients."""
+
+    def __init__(self, api: Api, namespace: str) -> None:
+        self.api, self.namespace = api, namespace
+        self._minds: list[Mind] = [{} for _ in range(CLIENTS)]
+        self._uids: dict[Place, str] = {}
+
+    def do(self, operation: Operation) -> Outcome:
+        """Do an operation; the client remembers what it read."""
+        mind = self._minds[operation.client]
+        try:
+            found = self._asked(operation, mind)
+        except ClusterError as error:
+            by_quota = " by a quota" if " quota: " in str(error) else ""
+            return Outcome(error=f"{type(error).__name__}{by_quota}")
+        seen = []
+        for obj in found:
+            place = (operation.kind, obj["metadata"]["name"])
+            known = mind.get(place)
+            mind[place] = obj
+            self._uids[place] = obj["metadata"]["uid"]
+            is_news = (
+                known is None or known["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]
+            )
+            seen.append((plain(operation.kind, obj), is_news))
+        return Outcome(objects=tuple(seen))
+
+    def state(self) -> dict[Place, Object]:
+        """All objects of the namespace."""
+        return {
+            (kind, obj["metadata"]["name"]): plain(kind, obj)
+            for kind in KINDS
+            for obj in self.api.list(kind, namespace=self.namespace).items
+            if obj["metadata"]["name"] != OF_EVERY_NAMESPACE
+        }
+
+    def _asked(self, operation: Operation, mind: Mind) -> list[Object]:
+        kind, name = operation.kind, operation.name
+        namespace = "nowhere" if operation.elsewhere else self.namespace
+        known = mind.get((kind, name))
+        verb, _, subresource = operation.verb.partition(" ")
+        match verb:
+            case "get":
+                return [self.api.get(kind, name, namespace=namespace)]
+            case "list":
+                items = self.api.list(kind, namespace=namespace, labels=name).items
+                return [item for item in items if item["metadata"]["name"] != OF_EVERY_NAMESPACE]
+            case "delete":
+                metadata = known["metadata"] if known else {"uid": "unknown", "resourceVersion": "1"}
+                self.api.delete(
+                    kind,
+                    name,
+                    namespace=namespace,
+                    propagation=operation.propagation,
+                    uid=metadata["uid"] if "uid" in operation.checks else "",
+                    version=metadata["resourceVersion"] if "version" in operation.checks else "",
+                )
+                return []
+            case "create":
+                body = self._body(operation, mind, {"metadata": {}})
+                body["metadata"] |= {"name": name, "namespace": namespace}
+                return [self.api.create(kind, body)]
+            case "replace":
+                body = self._body(operation, mind, copy.deepcopy(known) if known else {"metadata": {}})
+                body["metadata"] |= {"name": name, "namespace": namespace}
+                if "version" not in operation.checks:
+                    body["metadata"].pop("resourceVersion", None)
+                return [self.api.replace(kind, body, subresource=subresource)]
+            case "patch":
+                body = self._body(operation, mind, {})
+                if "version" in operation.checks:
+                    version = known["metadata"]["resourceVersion"] if known else "1"
+                    body["metadata"] = body.get("metadata", {}) | {"resourceVersion": version}
+                return [self.api.patch(kind, name, body, namespace=namespace, subresource=subresource)]
+            case other:
+                raise AssertionError(other)
+
+    def _body(self, operation: Operation, mind: Mind, start: Object) -> Object:
+        body = start | {"apiVersion": operation.kind.api_version, "kind": operation.kind.name}
+        for key, value in copy.deepcopy(operation.fields).items():
+            both = isinstance(value, dict) and isinstance(body.get(key), dict)
+            body[key] = body[key] | value if both else value
+        if operation.owners is not None:
+            body.setdefault("metadata", {})["ownerReferences"] = [
+                {
+                    "apiVersion": kind.api_version,
+                    "kind": kind.name,
+                    "name": name,
+                    "uid": self._uids[kind, name],
+                    "blockOwnerDeletion": place == 0,
+                }
+                for place, (kind, name) in enumerate(operation.owners)
+                if (kind, name) in self._uids
+            ]
+        return body
+
+
+def plain(kind: Kind, obj: Object) -> Object:
+    """An object without what differs between servers, and a pod without what a real one adds to it."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _VOLATILE}
+    if "deletionTimestamp" in metadata:
+        metadata["deletionTimestamp"] = "some time"
+    if "ownerReferences" in metadata:
+        metadata["ownerReferences"] = [owner | {"uid": ""} for owner in metadata["ownerReferences"]]
+    rest: Object = {key: value for key, value in obj.items() if key != "metadata" and value not in ({}, None)}
+    if kind == POD:
+        containers = [
+            {key: container[key] for key in ("name", "image", "resources") if key in container}
+            for container in obj["spec"]["containers"]
+        ]
+        for container in containers:
+            parts = container.get("resources") or {}
+            container["resources"] = {part: _units(amounts) for part, amounts in parts.items() if amounts}
+        rest |= {"spec": {"containers": containers}, "status": {"phase": obj["status"]["phase"]}}
+    if kind == QUOTA:
+        status = {part: _units(amounts) for part, amounts in (obj.get("status") or {}).items()}
+        rest = {key: value for key, value in rest.items() if key != "status"} | (
+            {"status": status} if status else {}
+        )
+    return rest | {"metadata": metadata}
+
+
+def _units(amounts: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        name: parse_quantity(name.removeprefix("requests."), str(amount), round_up=True)
+        for name, amount in amounts.items()
+    }
+
+
+# ---- chance
+
+
+def operations(chance: random.Random, count: int, collected: Sequence[Kind]) -> Iterator[Operation]:
+    """Random operations, often on the same few objects.
+
+    Args:
+        chance: Where they come from.
+        count: How many.
+        collected: Kinds whose objects own others and are deleted in ways that the garbage collector completes.
+    """
+    alive: list[Place] = []
+    for _ in range(count):
+        operation = _operation(chance, collected, alive)
+        place = (operation.kind, operation.name)
+        if operation.verb == "create" and place not in alive:
+            alive.append(place)
+        elif operation.verb == "delete" and place in alive and not operation.checks:
+            alive.remove(place)
+        yield operation
+
+
+def _operation(chance: random.Random, collected: Sequence[Kind], alive: Sequence[Place]) -> Operation:
+    """An operation, often on an object that there probably is."""
+    kind = chance.choices(KINDS, (4, 5, 1.5, 4))[0]
+    name = f"{kind.name.lower()}-{chance.randrange(1 if kind == QUOTA else 3)}"
+    if alive and chance.random() < 0.7:
+        kind, name = chance.choice(alive)
+    exists = (kind, name) in alive
+    verbs = {
+        "create": 3 if exists else 60,
+        "get": 4,
+        "list": 1,
+        "replace": 6,
+        "patch": 6,
+        "delete": 5,
+        "replace status": 3 if kind in (WIDGET, CONFIG_MAP) else 0,
+        "patch status": 3 if kind in (WIDGET, POD) else 0,
+    }
+    verb = chance.choices(list(verbs), list(verbs.values()))[0]
+    fields: Object = {}
+    owners: tuple[Place, ...] | None = None
+    if verb in ("create", "replace", "patch"):
+        fields = _fields(chance, kind, is_patch=verb == "patch")
+        if kind in (*collected, POD) and chance.random() < 0.4:
+            owners = _owners(chance, kind, name, collected)
+    elif "status" in verb:
+        fields = _status(chance, kind)
+    elif verb == "list":
+        name = chance.choice(("", "", "team=a", "team!=a", "team in (a,b)", "!team", "team"))
+    insists = chance.random()
+    checks = ("version",) if insists < (0.7 if "replace" in verb else 0.3) else ()
+    if verb == "delete" and chance.random() < 0.4:
+        checks = (*checks, "uid")
+    return Operation(
+        client=chance.randrange(CLIENTS),
+        verb=verb,
+        kind=kind,
+        name=name if chance.random() > 0.02 or verb == "list" else "Not_A-name",
+        fields=fields,
+        owners=owners,
+        checks=checks,
+        propagation=chance.choices(("Background", "Foreground", "Orphan"), (3, 3, 1))[0]
+        if kind in collected
+        else "Background",
+        elsewhere=chance.random() < 0.03,
+    )
+
+
+def _owners(chance: random.Random, kind: Kind, name: str, collected: Sequence[Kind]) -> tuple[Place, ...]:
+    """One or two of the objects that stand before it in one order of all, so that there are no circles."""
+    before = _OWNERS[: _OWNERS.index((kind, name)) if (kind, name) in _OWNERS else None]
+    before = [place for place in before if place[0] in collected]
+    return tuple(chance.sample(before, min(len(before), chance.choice((1, 1, 2)))))
+
+
+_OWNERS = [(kind, f"{kind.name.lower()}-{number}") for kind in (WIDGET, CONFIG_MAP) for number in range(3)]
+
+
+def _fields(chance: random.Random, kind: Kind, *, is_patch: bool = False) -> Object:
+    made = {CONFIG_MAP: _config, POD: _pod, QUOTA: _quota, WIDGET: _widget}[kind](chance)
+    metadata: Object = {}
+    if chance.random() < 0.5:
+        metadata["labels"] = {"team": chance.choice(("a", "b", "c"))}
+    if kind in (CONFIG_MAP, WIDGET) and chance.random() < 0.25:
+        metadata["finalizers"] = chance.choice(([_HOLD], [_HOLD], [], ["hold"]))
+    if chance.random() < 0.04:
+        metadata["labels"] = chance.choice(({"team": "not a label"}, {"-": "a"}, {"team": 3}))
+    if is_patch and chance.random() < 0.5:
+        made = {}
+        metadata = metadata or {chance.choice(("labels", "finalizers", "ownerReferences")): None}
+    return made | ({"metadata": metadata} if metadata else {})
+
+
+def _config(chance: random.Random) -> Object:
+    wrong = chance.random() < 0.05
+    return {"data": chance.choice(({"a key": "x"}, {"key": 3})) if wrong else {"key": chance.choice("xyz")}}
+
+
+def _pod(chance: random.Random) -> Object:
+    requests = {"cpu": chance.choice(("250m", "500m", "1", "0.5"))}
+    resources: Object = {"requests": requests}
+    gpus = chance.choice((0, 0, 1, 2))
+    if gpus:
+        requests["nvidia.com/gpu"] = str(gpus)
+        resources["limits"] = {"nvidia.com/gpu": str(gpus)}
+    if chance.random() < 0.1:
+        del requests["cpu"]
+    container: Object = {"name": "c", "image": chance.choice(("a", "b")), "resources": resources}
+    if chance.random() < 0.05:
+        container |= chance.choice(
+            ({"name": "No"}, {"image": None}, {"resources": {"requests": {"cpu": "x"}}})
+        )
+    # With a scheduler that there is not and nothing added, pods stay as they are written.
+    spec = {"schedulerName": "nobody", "automountServiceAccountToken": False, "containers": [container]}
+    return {"spec": spec}
+
+
+def _quota(chance: random.Random) -> Object:
+    hard = {"requests.cpu": chance.choice(("500m", "1", "1500m", "4"))}
+    if chance.random() < 0.5:
+        hard["pods"] = chance.choice("0123")
+    if chance.random() < 0.5:
+        hard["requests.nvidia.com/gpu"] = chance.choice("012")
+    if chance.random() < 0.3:
+        hard["count/pods"] = chance.choice("123")
+    if chance.random() < 0.08:
+        hard |= chance.choice(({"pods": "-1"}, {"apples": "1"}, {"pods": "many"}))
+    return {"spec": {"hard": hard}}
+
+
+def _widget(chance: random.Random) -> Object:
+    spec: Object = {"size": chance.randrange(5)}
+    for key, values in (
+        ("colour", ("red", "green")),
+        ("note", ("a", "bc")),
+        ("amount", (3, "4Gi")),
+        ("parts", ([], [{"name": "x"}], [{"name": "x", "count": 2, "odd": 1}])),
+        ("tags", ({}, {"a": "b"})),
+        ("free", ({"any": {"thing": [1]}}, {})),
+        ("unknown", (1, {"a": 1})),
+    ):
+        if chance.random() < 0.3:
+            spec[key] = chance.choice(values)
+    if chance.random() < 0.15:
+        spec |= chance.choice(
+            (
+                {"size": -1},
+                {"size": 10},
+                {"size": "big"},
+                {"size": 1.5},
+                {"colour": "blue"},
+                {"note": "A"},
+                {"note": "abcdef"},
+                {"parts": [{}]},
+                {"parts": [{"name": "x"}] * 3},
+                {"parts": {}},
+                {"tags": {"a": 1}},
+                {"amount": True},
+                {"colour": None},
+                {"note": None},
+            )
+        )
+    return {"spec": spec} if chance.random() > 0.03 else {"spec": None}
+
+
+def _status(chance: random.Random, kind: Kind) -> Object:
+    if kind == POD:
+        return {"status": {"phase": chance.choice(("Running", "Succeeded", "Failed"))}}
+    status: Object = {
+        "phase": chance.choice(("Pending", "Done", "Done", "Odd")),
+        "seen": chance.choice((0, 1, 1, -1)),
+    }
+    return {"status": status} | ({"spec": {"size": 9}} if chance.random() < 0.3 else {})
