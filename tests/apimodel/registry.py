@@ -143,11 +143,8 @@ class Registry:
         before = self._store.get(key)
         if "deletionTimestamp" in obj["metadata"] and "finalizers" not in obj["metadata"]:
             self._free(key, before, None)
-            gone = self._store.remove(
-                key
-            )  # watches are told what was stored before, whoever wrote what is written now
-            version = {"resourceVersion": gone["metadata"]["resourceVersion"]}
-            return obj | {"metadata": obj["metadata"] | version}
+            self._store.remove(key)  # watches are told what was stored before; whoever wrote, what he wrote
+            return obj
         if before == obj:
             return before
         self._free(key, before, obj)

@@ -129,7 +129,10 @@ class World:
                 body["metadata"] |= {"name": name, "namespace": namespace}
                 return [self.api.create(kind, body)]
             case "replace":
-                body = self._body(operation, mind, copy.deepcopy(known) if known else {"metadata": {}})
+                body = self._body(operation, mind, copy.deepcopy(known) if known else _unread(kind))
+                # A real server notes who wrote which field last. Written back as they were read, or without a field that
+                # somebody wrote, these notes change and with them the version, though nothing else does.
+                body["metadata"].pop("managedFields", None)
                 body["metadata"] |= {"name": name, "namespace": namespace}
                 if "version" not in operation.checks:
                     body["metadata"].pop("resourceVersion", None)
@@ -161,6 +164,11 @@ class World:
                 if (kind, name) in self._uids
             ]
         return body
+
+
+def _unread(kind: Kind) -> Object:
+    """What a client starts from that never read the object."""
+    return {"metadata": {}} | ({"status": {"phase": "Running"}} if kind == POD else {})
 
 
 def plain(kind: Kind, obj: Object) -> Object:
