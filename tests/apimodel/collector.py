@@ -93,8 +93,6 @@ class Collector:
             return False
         if solid:
             self._drop_owners(key, gone | waiting)
-        elif waiting and not self._blocks(obj, waiting):
-            return False  # it goes after the owner, which does not wait for it
         elif waiting and self._dependents(obj):
             self._writes.remove(key, "Foreground")
         else:
@@ -108,9 +106,6 @@ class Collector:
                 else "Background",
             )
         return True
-
-    def _blocks(self, obj: Object, waiting: set[str]) -> bool:
-        return any(owner["uid"] in waiting and owner.get("blockOwnerDeletion") for owner in _owners(obj))
 
     def _owner(self, key: Key, reference: Mapping[str, Any]) -> Object | None:
         """The owner that a reference means; an object of its name with another identity is another one."""

@@ -81,29 +81,31 @@ def _concerned(store: Store, kind: Kind, obj: Object) -> Iterator[tuple[Object, 
 
 
 def usage_of(kind: Kind, obj: Object) -> Usage:
-    """What an object takes, by the names that quotas have for it."""
+    """What an object takes, by the names that quotas have for it; a pod that is over, or about to go, only counts."""
+    is_over = (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    if kind == POD and (is_over or "deletionTimestamp" in obj["metadata"]):
+        return {"count/pods": 1}
+    return full_usage_of(kind, obj)
+
+
+def full_usage_of(kind: Kind, obj: Object) -> Usage:
+    """What an object takes while it is in use."""
     group = kind.api_version.rpartition("/")[0]
     usage = {f"count/{kind.plural}.{group}" if group else f"count/{kind.plural}": 1}
     if not group:
         usage[kind.plural] = 1
-    if kind == POD:
-        if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-            return {"count/pods": 1}
-        if "deletionTimestamp" in obj["metadata"]:
-            return {"count/pods": 1}
-        for container in obj["spec"]["containers"]:
-            amounts = container.get("resources") or {}
-            limits = amounts.get("limits") or {}
-            for resource, amount in (limits | (amounts.get("requests") or {})).items():
-                count = units(resource, amount)
-                for name in (
-                    (resource, f"requests.{resource}") if "/" not in resource else (f"requests.{resource}",)
-                ):
-                    usage[name] = usage.get(name, 0) + count
-            for resource, amount in limits.items():
-                if "/" not in resource:
-                    name = f"limits.{resource}"
-                    usage[name] = usage.get(name, 0) + units(resource, amount)
+    for container in obj["spec"]["containers"] if kind == POD else ():
+        amounts = container.get("resources") or {}
+        limits = amounts.get("limits") or {}
+        requests = limits | (amounts.get("requests") or {})
+        named = [(f"requests.{resource}", resource, amount) for resource, amount in requests.items()]
+        for resource in ("cpu", "memory"):
+            if resource in requests:
+                named.append((resource, resource, requests[resource]))
+            if resource in limits:
+                named.append((f"limits.{resource}", resource, limits[resource]))
+        for name, resource, amount in named:
+            usage[name] = usage.get(name, 0) + units(resource, amount)
     return usage
 
 

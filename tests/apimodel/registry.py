@@ -140,15 +140,10 @@ class Registry:
     def write(self, key: Key, obj: Object) -> Object:
         """Write what was changed; what only waited for its finalizers goes."""
         obj["metadata"] = _tidy(obj["metadata"])
-        before = self._store.get(key)
         if "deletionTimestamp" in obj["metadata"] and "finalizers" not in obj["metadata"]:
-            self._free(key, before, None)
-            self._store.remove(key)  # watches are told what was stored before; whoever wrote, what he wrote
+            self._take_away(key)  # watches are told what was stored before; whoever wrote, what he wrote
             return obj
-        if before == obj:
-            return before
-        self._free(key, before, obj)
-        return self._store.put(key, obj)
+        return self._put(key, obj)
 
     def remove(self, key: Key, propagation: Propagation) -> None:
         """Delete an object, or mark it where finalizers are to be waited for."""
@@ -157,28 +152,36 @@ class Registry:
         metadata = obj["metadata"]
         finalizers = [each for each in metadata.get("finalizers") or () if each not in (FOREGROUND, ORPHAN)]
         own = {"Foreground": [FOREGROUND], "Orphan": [ORPHAN], "Background": []}[propagation]
-        self._free(key, obj, None)
-        metadata["finalizers"] = [*finalizers, *own]
-        if key.kind == NAMESPACE:
-            metadata["finalizers"].append("kubernetes")
-        is_marked = (
-            bool(metadata["finalizers"]) or key.kind == POD
-        )  # pods have a period of grace, if only of no length
-        if is_marked and "deletionTimestamp" not in metadata:
-            metadata |= {"deletionTimestamp": self._now(), "deletionGracePeriodSeconds": 0}
-            if "generation" in metadata:
-                metadata["generation"] += 1
-        if is_marked:
-            obj["metadata"] = _tidy(metadata)
-            if obj != self._store.get(key):
-                self._store.put(key, obj)
-        if "finalizers" not in obj["metadata"] or not obj["metadata"]["finalizers"]:
-            self._store.remove(key)
+        held = [*finalizers, *own, *(["kubernetes"] if key.kind == NAMESPACE else [])]
+        if held or key.kind == POD:  # pods are marked too: they have a period of grace, if only of no length
+            if "deletionTimestamp" not in metadata:
+                metadata |= {"deletionTimestamp": self._now(), "deletionGracePeriodSeconds": 0}
+                if "generation" in metadata:
+                    metadata["generation"] += 1
+            self._put(key, obj | {"metadata": _tidy(metadata | {"finalizers": held})})
+        if not held:
+            self._take_away(key)
+
+    def _put(self, key: Key, obj: Object) -> Object:
+        before = self._store.get(key)
+        if before == obj:
+            return before
+        self._free(key, before, obj)
+        return self._store.put(key, obj)
+
+    def _take_away(self, key: Key) -> None:
+        self._free(key, self._store.get(key), None)
+        self._store.remove(key)
 
     def _free(self, key: Key, before: Object, after: Object | None) -> None:
-        """Note what an object takes less of than before, for the quotas."""
-        now = {} if after is None else quota.usage_of(key.kind, after)
-        less = {name for name, units in quota.usage_of(key.kind, before).items() if now.get(name, 0) < units}
+        """Note what an object takes less of than before, for the quotas; of one that goes, all that such an object may take."""
+        if after is None:
+            less = set(quota.full_usage_of(key.kind, before))
+        else:
+            now = quota.usage_of(key.kind, after)
+            less = {
+                name for name, units in quota.usage_of(key.kind, before).items() if now.get(name, 0) < units
+            }
         self.freed.setdefault(key.namespace, set()).update(less)
 
     def _shaped(self, definition: Definition, obj: Object) -> Object:

@@ -7,7 +7,7 @@ two servers, which give out identities and versions of their own.
 import copy
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from apimodel.definition import CONFIG_MAP
@@ -158,7 +158,7 @@ class World:
                     "kind": kind.name,
                     "name": name,
                     "uid": self._uids[kind, name],
-                    "blockOwnerDeletion": place == 0,
+                    "blockOwnerDeletion": place == 0 or _may_be_held(name),
                 }
                 for place, (kind, name) in enumerate(operation.owners)
                 if (kind, name) in self._uids
@@ -215,8 +215,13 @@ def operations(chance: random.Random, count: int, collected: Sequence[Kind]) -> 
         collected: Kinds whose objects own others and are deleted in ways that the garbage collector completes.
     """
     alive: list[Place] = []
-    for _ in range(count):
-        operation = _operation(chance, collected, alive)
+    weights = chance.choice((_WITHOUT_QUOTA, _WITH_QUOTA))
+    for number in range(count):
+        operation = _operation(chance, weights, collected, alive)
+        if weights is _WITH_QUOTA and (operation.verb, operation.kind) == ("create", POD):
+            # A quota counts a pod that then is not created because there is one of that name; a real controller forgets
+            # that when it counts the next time, and how often it does is a race. So there never is one of that name.
+            operation = replace(operation, name=f"pod-{3 + number}")
         place = (operation.kind, operation.name)
         if operation.verb == "create" and place not in alive:
             alive.append(place)
@@ -225,9 +230,14 @@ def operations(chance: random.Random, count: int, collected: Sequence[Kind]) -> 
         yield operation
 
 
-def _operation(chance: random.Random, collected: Sequence[Kind], alive: Sequence[Place]) -> Operation:
+_WITHOUT_QUOTA, _WITH_QUOTA = {CONFIG_MAP: 4, POD: 4, WIDGET: 4}, {CONFIG_MAP: 2, POD: 6, QUOTA: 2, WIDGET: 2}
+
+
+def _operation(
+    chance: random.Random, weights: Mapping[Kind, int], collected: Sequence[Kind], alive: Sequence[Place]
+) -> Operation:
     """An operation, often on an object that there probably is."""
-    kind = chance.choices(KINDS, (4, 5, 1.5, 4))[0]
+    kind = chance.choices(list(weights), list(weights.values()))[0]
     name = f"{kind.name.lower()}-{chance.randrange(1 if kind == QUOTA else 3)}"
     if alive and chance.random() < 0.7:
         kind, name = chance.choice(alive)
@@ -246,9 +256,9 @@ def _operation(chance: random.Random, collected: Sequence[Kind], alive: Sequence
     fields: Object = {}
     owners: tuple[Place, ...] | None = None
     if verb in ("create", "replace", "patch"):
-        fields = _fields(chance, kind, is_patch=verb == "patch")
-        if kind in (*collected, POD) and chance.random() < 0.4:
-            owners = _owners(chance, kind, name, collected)
+        fields = _fields(chance, kind, name, is_patch=verb == "patch")
+        if kind in _OWNERS and chance.random() < 0.5:
+            owners = _owners(chance, kind, collected)
     elif "status" in verb:
         fields = _status(chance, kind)
     elif verb == "list":
@@ -272,22 +282,38 @@ def _operation(chance: random.Random, collected: Sequence[Kind], alive: Sequence
     )
 
 
-def _owners(chance: random.Random, kind: Kind, name: str, collected: Sequence[Kind]) -> tuple[Place, ...]:
-    """One or two of the objects that stand before it in one order of all, so that there are no circles."""
-    before = _OWNERS[: _OWNERS.index((kind, name)) if (kind, name) in _OWNERS else None]
-    before = [place for place in before if place[0] in collected]
-    return tuple(chance.sample(before, min(len(before), chance.choice((1, 1, 2)))))
+def _owners(chance: random.Random, kind: Kind, collected: Sequence[Kind]) -> tuple[Place, ...]:
+    """One or two widgets for a config map, one or two of either for a pod.
+
+    No owner of an object owns another of its owners: which of them goes first would be a race, with something to see of it.
+    """
+    owner = chance.choice([each for each in _OWNERS[kind] if each in collected] or [None])
+    if owner is None:
+        return ()
+    return tuple(
+        (owner, f"{owner.name.lower()}-{number}")
+        for number in chance.sample(range(3), chance.choice((1, 1, 2)))
+    )
 
 
-_OWNERS = [(kind, f"{kind.name.lower()}-{number}") for kind in (WIDGET, CONFIG_MAP) for number in range(3)]
+_OWNERS = {WIDGET: (), CONFIG_MAP: (WIDGET,), POD: (WIDGET, CONFIG_MAP)}
 
 
-def _fields(chance: random.Random, kind: Kind, *, is_patch: bool = False) -> Object:
+def _may_be_held(name: str) -> bool:
+    """Whether an object may have a finalizer of its own, which keeps it when the garbage collector is done with it.
+
+    Then its dependents must block its deletion: whether the others are deleted before or after the garbage collector is
+    done is a race, and after it they keep their owner and stay.
+    """
+    return name.endswith("-2")
+
+
+def _fields(chance: random.Random, kind: Kind, name: str, *, is_patch: bool = False) -> Object:
     made = {CONFIG_MAP: _config, POD: _pod, QUOTA: _quota, WIDGET: _widget}[kind](chance)
     metadata: Object = {}
     if chance.random() < 0.5:
         metadata["labels"] = {"team": chance.choice(("a", "b", "c"))}
-    if kind in (CONFIG_MAP, WIDGET) and chance.random() < 0.25:
+    if kind in (CONFIG_MAP, WIDGET) and _may_be_held(name) and chance.random() < 0.6:
         metadata["finalizers"] = chance.choice(([_HOLD], [_HOLD], [], ["hold"]))
     if chance.random() < 0.04:
         metadata["labels"] = chance.choice(({"team": "not a label"}, {"-": "a"}, {"team": 3}))
