@@ -109,6 +109,7 @@ def test_part_that_is_ended_on_purpose_is_not_missed_and_comes_back(tmp_path: Pa
 
 def test_supervisor_that_dies_is_told(tmp_path: Path) -> None:
     with Cluster(tmp_path) as cluster:
+        assert cluster.processes() == []
         os.kill(cluster.pid, signal.SIGKILL)
         with pytest.raises(BedError, match="the supervisor of the cluster has ended"):
             cluster.start()

@@ -16,7 +16,7 @@ from cluster.bed.kwok import fake_node
 from cluster.bed.outside import Cluster
 from cluster.bed.process import BedError
 
-READY = "ready"
+READY = "end it with: Ctrl-C"
 
 
 def main() -> None:
@@ -66,7 +66,8 @@ def start_in_background(folder: Path) -> None:
 def run(given: argparse.Namespace, pid_file: Path) -> None:
     """Start it, tell how to use it, and wait until a signal ends it."""
     shutil.rmtree(given.folder, ignore_errors=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, signal.default_int_handler)
     try:
         with Cluster(given.folder) as cluster:
             pid_file.write_text(str(os.getpid()))

@@ -27,14 +27,14 @@ def kill_all(node: Path) -> None:
 
 
 def remove_groups(cluster: Path) -> None:
-    """Remove the control groups of all containers of a cluster whose processes have ended: nothing else does it."""
+    """Remove the control groups of all containers of a cluster whose processes have ended: nothing else does it.
+
+    The group above them stays: a container of another cluster may be about to be made in it.
+    """
     for container in cluster.glob(f"nodes/*/{_RUNNING}"):
         for group in _groups(f"{NAMESPACE}/{container.name}"):
             for folder, _, _ in os.walk(group, topdown=False):
                 _remove(Path(folder))
-    for place in _groups(NAMESPACE):
-        with suppress(OSError):  # containers of another cluster are in it
-            place.rmdir()
 
 
 def _remove(group: Path) -> None:

@@ -27,9 +27,16 @@ def missing() -> list[str]:
     if not (PLUGINS / "bridge").exists():
         packages.add("containernetworking-plugins")
     lacking += [f"the package {package}" for package in sorted(packages)]
+    if not lacking and not _may_make_namespaces():
+        lacking.append("the right to make namespaces (this looks like a container without privileges)")
     if _go_version() < GO:
         lacking.append(f"Go {'.'.join(map(str, GO))} or newer")
     return lacking
+
+
+def _may_make_namespaces() -> bool:
+    tried = ["unshare", "--net", "--mount", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return subprocess.run(tried, check=False, capture_output=True).returncode == 0
 
 
 def _go_version() -> tuple[int, ...]:

@@ -94,9 +94,9 @@ def module_folder(program: Program, module: str) -> Path:
 
 
 def main() -> None:
-    """Build all programs and say where they are."""
+    """Build all programs that are not built yet."""
     for program in ALL:
-        sys.stdout.write(f"{program.build()}\n")
+        program.build()
 
 
 if __name__ == "__main__":
