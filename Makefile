@@ -191,4 +191,5 @@ wheel: dev ## Build the wheel into dist
 
 .PHONY: clean
 clean: ## Remove what was built
+	@if [ -e .make/cluster/pid ]; then $(MAKE) --no-print-directory cluster-down; fi
 	@rm -rf .make .venv .venv-kube-newest dist target .gangplan

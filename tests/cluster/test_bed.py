@@ -13,30 +13,10 @@ from cluster.bed.kwok import EXIT_CODE, RUNS_FOR, fake_node
 from cluster.bed.outside import Cluster
 from cluster.bed.process import BedError
 from cluster.manifests import pod, tfjob
+from cluster.objects import conditions, create, pods_of, wait_for_phase
 
 NewNamespace = Callable[[Cluster], str]
 ROUNDS = 3
-
-
-def create(cluster: Cluster, namespace: str, item: dict) -> None:
-    cluster.kubectl("create", "--namespace", namespace, "-f", "-", document=item)
-
-
-def pods_of(cluster: Cluster, namespace: str) -> dict[str, dict]:
-    found = cluster.admin.get(f"/api/v1/namespaces/{namespace}/pods")
-    return {item["metadata"]["name"]: item for item in (found or {"items": []})["items"]}
-
-
-def wait_for_phase(cluster: Cluster, namespace: str, name: str, *phases: str) -> dict:
-    def is_there() -> bool:
-        return pods_of(cluster, namespace)[name]["status"].get("phase") in phases
-
-    cluster.wait_until(f"pod {name} is {' or '.join(phases)}", is_there)
-    return pods_of(cluster, namespace)[name]
-
-
-def conditions(item: dict) -> dict[str, str]:
-    return {each["type"]: each["status"] for each in item.get("status", {}).get("conditions", [])}
 
 
 def test_quota_refuses_what_is_too_much(control_plane: Cluster, new_namespace: NewNamespace) -> None:

@@ -113,7 +113,7 @@ class Cluster:
         self.set_gpus(name, gpus)
 
     def set_gpus(self, name: str, count: int) -> None:
-        """Let a node offer so many GPUs; its kubelet leaves the number as it is until it is started again."""
+        """Let a node offer so many GPUs; its kubelet leaves the number as it is, also when it is started again."""
         offer = {GPU: str(count)}
         self.admin.patch_status(f"/api/v1/nodes/{name}", {"capacity": offer, "allocatable": offer})
 
