@@ -10,7 +10,7 @@ cycle decide who takes it: whatever part of a cycle was written, no capacity is 
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,7 +22,7 @@ from gangplan.plan import Earmark, Plan, Rejection
 from gangplan.record import WAITING, GangRecord, Outcome, Owner, Reservation, enter
 from gangplan.record_snapshot import combine, queued
 from gangplan.snapshot import Snapshot
-from gangplan.store import ClusterView, Store
+from gangplan.store import ClusterView, Member, Store
 
 _GANG_PATH = re.compile(r"\$\.gangs\[(\d+)\]\.?(.*)")
 
@@ -42,18 +42,26 @@ class Decision:
     writes: tuple[GangRecord, ...]
 
 
-def cycle(cluster: Snapshot, records: Iterable[GangRecord], *, now: float, terms: Terms) -> Decision:
+def cycle(
+    cluster: Snapshot,
+    records: Iterable[GangRecord],
+    *,
+    now: float,
+    terms: Terms,
+    members: Mapping[str, Member] | None = None,
+) -> Decision:
     """Decide for all waiting gangs at once, in queue order.
 
     Args:
-        cluster: Nodes, queues and what runs without a record.
+        cluster: Nodes, queues and what runs.
         records: All records, after :func:`settle`.
         now: Seconds since 1970.
         terms: How long things are kept, and when room is.
+        members: Name in ``cluster.running`` → the replica of a gang that it is, where it is one; None: nowhere.
     """
     before = {record.name: record for record in sorted(records, key=lambda record: record.name)}
     after = dict(before)
-    snapshot, plan, unsound = decide(cluster, tuple(before.values()), now=now, terms=terms)
+    snapshot, plan, unsound = decide(cluster, tuple(before.values()), now=now, terms=terms, members=members)
     for name in sorted(plan.placements.keys() & before.keys()):
         record = after[name]
         if record.phase == "Impossible":
@@ -102,15 +110,21 @@ def _waits(
 
 
 def decide(
-    cluster: Snapshot, records: Sequence[GangRecord], *, now: float, terms: Terms
+    cluster: Snapshot,
+    records: Sequence[GangRecord],
+    *,
+    now: float,
+    terms: Terms,
+    members: Mapping[str, Member] | None = None,
 ) -> tuple[Snapshot, Plan, dict[str, str]]:
     """Solve for all gangs together; one that names what this cluster does not have does not stop the others.
 
     Args:
-        cluster: Nodes, queues and what runs without a record.
+        cluster: Nodes, queues and what runs.
         records: All records.
         now: Seconds since 1970.
         terms: How long things are kept, and when room is.
+        members: As for :func:`cycle`.
 
     Returns:
         The snapshot without such gangs, the plan for it, and such gangs with what is wrong with them.
@@ -123,7 +137,7 @@ def decide(
     unsound: dict[str, str] = {}
     while True:
         taken = [record for record in records if record.name not in unsound]
-        snapshot = combine(cluster, taken, now=now)
+        snapshot = combine(cluster, taken, now=now, members=members)
         try:
             return snapshot, solver.solve(snapshot, options), unsound
         except InvalidInput as error:
@@ -242,11 +256,11 @@ def run_cycle(store: Store, view: ClusterView, *, now: float, terms: Terms) -> D
     with store.leadership() as leads:
         if not leads:
             return None
-        cluster = view.snapshot()
-        nodes = frozenset(node.name for node in cluster.nodes)
+        cluster = view.read()
+        nodes = frozenset(node.name for node in cluster.snapshot.nodes)
         if not run_settle(store, view.gone, now=now, terms=terms, nodes=nodes):
             return None
-        decision = cycle(cluster, store.records(), now=now, terms=terms)
+        decision = cycle(cluster.snapshot, store.records(), now=now, terms=terms, members=cluster.members)
         try:
             for record in decision.writes:
                 store.update(record)

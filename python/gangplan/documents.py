@@ -109,6 +109,19 @@ def decode(data: bytes, kind: type[T]) -> T:
         raise InvalidInput([Problem("$", "MALFORMED_JSON", str(error))], kind.__name__) from error
 
 
+def convert(value: Any, kind: type[T]) -> T:
+    """Read a value of plain dicts, lists, strings and numbers as a type.
+
+    Raises:
+        InvalidInput: It is not of that type; one problem is reported.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        text, _, path = str(error).partition(" - at `")
+        raise InvalidInput([Problem(path.rstrip("`") or "$", "WRONG_TYPE", text)], kind.__name__) from error
+
+
 def to_builtins(value: Any) -> Any:
     """Turn dataclasses into plain dicts, lists, strings and numbers, for YAML or a template."""
     return msgspec.to_builtins(value)

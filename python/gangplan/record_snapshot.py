@@ -1,25 +1,35 @@
 """The cluster as a snapshot in which the gangs of the records stand: those that wait, and those that hold room."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from gangplan.closeness import Closeness
 from gangplan.record import HOLDING, WAITING, GangRecord, Reservation
 from gangplan.snapshot import Gang, Node, Running, Snapshot
+from gangplan.store import Member
 
 
-def combine(cluster: Snapshot, records: Iterable[GangRecord], *, now: float) -> Snapshot:
+def combine(
+    cluster: Snapshot,
+    records: Iterable[GangRecord],
+    *,
+    now: float,
+    members: Mapping[str, Member] | None = None,
+) -> Snapshot:
     """Put the gangs of the records into the cluster: waiting ones as gangs, holding ones with their replicas.
 
     A gang that holds room keeps it although its queue, a level or a node is not there any more. Such a node appears
-    as one that is not ready.
+    as one that is not ready. A replica of it whose pod has a node holds that one, and not the one that was kept for it.
 
     Args:
-        cluster: Nodes, queues and what else runs.
+        cluster: Nodes, queues and what runs.
         records: The records; finished and suspended ones take no part.
         now: Seconds since 1970.
+        members: Name in ``cluster.running`` → the replica of a gang that it is, where it is one; None: nowhere.
     """
-    gangs, running = list(cluster.gangs), list(cluster.running)
+    records = tuple(records)
+    running, placed = _with_members(cluster.running, records, members or {})
+    gangs = list(cluster.gangs)
     known = {node.name for node in cluster.nodes}
     gone: set[str] = set()
     for record in records:
@@ -39,9 +49,42 @@ def combine(cluster: Snapshot, records: Iterable[GangRecord], *, now: float) -> 
                 )
                 for role, nodes in record.reservation.placement.items()
                 for index, node in enumerate(nodes)
+                if Member(gang=record.name, role=role, index=index) not in placed
             ]
     nodes = (*cluster.nodes, *(Node(name=name, ready=False) for name in sorted(gone)))
     return replace(cluster, now=int(now), nodes=nodes, gangs=tuple(gangs), running=tuple(running))
+
+
+def _with_members(
+    running: Iterable[Running], records: Iterable[GangRecord], members: Mapping[str, Member]
+) -> tuple[list[Running], set[Member]]:
+    """Name the pods that are replicas of holding gangs as such; and which replicas these are.
+
+    Any other pod of a gang holds its place as a foreign one does: that of a gang that has ended or waits again, one
+    too many, and the second of two for one replica, of which the first is leaving.
+    """
+    held = {
+        record.name: record.reservation.placement
+        for record in records
+        if record.phase in HOLDING and record.reservation is not None
+    }
+    found, placed = [], set[Member]()
+    for holder in running:
+        member = members.get(holder.name)
+        if (
+            member is None
+            or member in placed
+            or member.index >= len(held.get(member.gang, {}).get(member.role, ()))
+        ):
+            found.append(holder)
+            continue
+        placed.add(member)
+        found.append(
+            Running(
+                name=holder.name, node=holder.node, gang=member.gang, role=member.role, index=member.index
+            )
+        )
+    return found, placed
 
 
 def queued(record: GangRecord) -> Gang:

@@ -15,8 +15,16 @@ def requests_of(role: Role) -> Amounts:
     Raises:
         InvalidQuantity: A quantity cannot be read.
     """
-    taken = _parsed(role.requests) if role.pod is None else _pod(role.pod)
-    return {**taken, "pods": 1}
+    return {**_parsed(role.requests), "pods": 1} if role.pod is None else pod_requests(role.pod)
+
+
+def pod_requests(pod: Pod) -> Amounts:
+    """Tell what a pod takes, one of ``pods`` included, by the rule at :class:`gangplan.Pod`.
+
+    Raises:
+        InvalidQuantity: A quantity cannot be read.
+    """
+    return {**_pod(pod), "pods": 1}
 
 
 def held_by(running: Running, roles: Mapping[tuple[str, str], Amounts]) -> Amounts:
@@ -32,7 +40,7 @@ def held_by(running: Running, roles: Mapping[tuple[str, str], Amounts]) -> Amoun
     """
     if running.gang is not None and running.role is not None:
         return roles[running.gang, running.role]
-    return {**_parsed(running.requests), "pods": 1}
+    return {**_parsed(running.requests), "pods": 1} if running.pod is None else pod_requests(running.pod)
 
 
 def _parsed(requests: Mapping[str, str]) -> Amounts:

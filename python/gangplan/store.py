@@ -1,7 +1,8 @@
 """Store and ClusterView: the two doors of admission, to the records of gangs and to the cluster that they run on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from gangplan.record import GangRecord, Owner
@@ -48,11 +49,39 @@ class Store(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """Which replica a pod is.
+
+    Attributes:
+        gang: Name of its gang's record.
+        role: Its role.
+        index: Its index in the role.
+    """
+
+    gang: str
+    role: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """What there is beside the records of gangs.
+
+    Attributes:
+        snapshot: Nodes, queues, quotas, and what holds a place on a node.
+        members: Name in ``snapshot.running`` → the replica of a gang that it is, where it is one.
+    """
+
+    snapshot: Snapshot
+    members: Mapping[str, Member] = field(default_factory=dict)
+
+
 class ClusterView(Protocol):
     """What is known of the cluster."""
 
-    def snapshot(self) -> Snapshot:
-        """Nodes, queues and what runs there that has no gang record."""
+    def read(self) -> Cluster:
+        """Nodes, queues and what runs there."""
 
     def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
         """Those of the owners that do not exist any more."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import gangplan as gp
+from gangplan import store
 from gangplan.errors import Conflict
 from gangplan.record import GangRecord, Owner
 
@@ -111,6 +112,9 @@ class Cluster:
     def snapshot(self) -> gp.Snapshot:
         self.step("look")
         return gp.Snapshot(nodes=self.nodes, queues=self.queues, topology=self.topology)
+
+    def read(self) -> store.Cluster:
+        return store.Cluster(snapshot=self.snapshot())
 
     def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
         return frozenset(owners) & self.dead

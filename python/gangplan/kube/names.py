@@ -4,6 +4,15 @@ from gangplan.runtime import RestartPolicy, SuccessPolicy
 
 GROUP = "gangplan.dev"
 
+GANG_LABEL = f"{GROUP}/gang"
+"""Label of a pod: the gang in its namespace that it is a replica of."""
+
+REPLICA_TYPE = "training.kubeflow.org/replica-type"
+"""Label that training-operator gives a pod: its replica type in lower case."""
+
+REPLICA_INDEX = "training.kubeflow.org/replica-index"
+"""Label that training-operator gives a pod: its index in its replica type."""
+
 RUN_ID = f"{GROUP}/run-id"
 """Label of a TFJob: the run that it belongs to."""
 

@@ -10,6 +10,7 @@ from gangplan.local.store import LocalStore
 from gangplan.record import Owner
 from gangplan.snapshot import Node, Snapshot
 from gangplan.solver import load
+from gangplan.store import Cluster
 
 RACK = "rack"
 
@@ -82,6 +83,10 @@ class LocalCluster:
                 cluster = self._store.cluster() or divide_machine()
                 self._store.set_cluster(cluster)
         return cluster
+
+    def read(self) -> Cluster:
+        """The same; nothing runs here that has no gang record."""
+        return Cluster(snapshot=self.snapshot())
 
     def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
         """Owners whose process has ended."""

@@ -1,0 +1,143 @@
+"""Snapshot reader: a cluster, as its API server had it at one moment, as a snapshot.
+
+All kinds are listed at the same resource version: one counter of the server's store orders all writes, so that what was
+read at one version was there together.
+"""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from gangplan.errors import Expired, NotInstalled
+from gangplan.kube import moments
+from gangplan.kube.api import Api
+from gangplan.kube.camel import from_map
+from gangplan.kube.gang_object import full_name
+from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, Kind
+from gangplan.kube.names import GANG_LABEL, REPLICA_INDEX, REPLICA_TYPE, ROLES
+from gangplan.kube.objects import NodeObject, PodObject, QuotaObject, items_of, pod_of
+from gangplan.kube.quotas import namespace_quotas
+from gangplan.kube.resources import GangQueueSpec
+from gangplan.kube.topology import Levels, levels_of
+from gangplan.snapshot import Node, Queue, Running, Snapshot, Taint
+from gangplan.store import Cluster, Member
+
+T = TypeVar("T")
+
+ENDED = frozenset({"Succeeded", "Failed"})
+"""Phases of pods that hold nothing any more."""
+
+TRIES = 3
+"""How often a read begins again because its moment became too old while it read."""
+
+
+class SnapshotReader:
+    """Reads one cluster, again and again."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def read(self) -> Cluster:
+        """Nodes, queues, quotas and everything that holds a place on a node.
+
+        Raises:
+            ClusterError: The server does not answer or does not allow it.
+            InvalidInput: What it sends has not the shape that it should have.
+        """
+        for _ in range(TRIES - 1):
+            try:
+                return self._read_at(self._api.moment())
+            except Expired:
+                continue
+        return self._read_at(self._api.moment())
+
+    def _read_at(self, version: str) -> Cluster:
+        # The server works on some lists while others are decoded here.
+        with ThreadPoolExecutor(4) as readers:
+            pods = readers.submit(self._read, POD, PodObject, version)
+            nodes = readers.submit(self._read, NODE, NodeObject, version)
+            quotas = readers.submit(self._read, QUOTA, QuotaObject, version)
+            queues = readers.submit(self._custom, GANG_QUEUE, version)
+            topologies = readers.submit(self._custom, GANG_TOPOLOGY, version)
+            gangs = readers.submit(self._custom, GANG, version)
+            levels = levels_of(topologies.result())
+            holding = [pod for pod in pods.result() if pod.status.phase not in ENDED]
+            members = dict(_members(holding, {_name(gang) for gang in gangs.result()}))
+            snapshot = Snapshot(
+                topology=levels.keys,
+                nodes=tuple(_node(node, levels) for node in nodes.result()),
+                queues=tuple(_queue(queue) for queue in queues.result()),
+                running=tuple(_running(pod) for pod in holding if pod.spec.node_name),
+                quotas=namespace_quotas(quotas.result(), holding, members),
+            )
+        return Cluster(snapshot=snapshot, members=members)
+
+    def _read(self, kind: Kind, type_: type[T], version: str) -> list[T]:
+        return [item for page in self._api.pages(kind, version=version) for item in items_of(page, type_)]
+
+    def _custom(self, kind: Kind, version: str) -> tuple[dict[str, Any], ...]:
+        """Objects of a kind of ours; none where it is not installed."""
+        try:
+            return self._api.list(kind, version=version).items
+        except NotInstalled:
+            return ()
+
+
+def _name(gang: Mapping[str, Any]) -> str:
+    return full_name(gang["metadata"]["namespace"], gang["metadata"]["name"])
+
+
+def _members(pods: list[PodObject], gangs: set[str]) -> Iterator[tuple[str, Member]]:
+    """Pods that are replicas of gangs that there are."""
+    for pod in pods:
+        labels = pod.metadata.labels or {}
+        gang = full_name(pod.metadata.namespace, labels.get(GANG_LABEL, ""))
+        role = ROLES.get(labels.get(REPLICA_TYPE, ""))
+        index = labels.get(REPLICA_INDEX, "")
+        if gang in gangs and role is not None and index.isdecimal():
+            yield (
+                full_name(pod.metadata.namespace, pod.metadata.name),
+                Member(gang=gang, role=role, index=int(index)),
+            )
+
+
+def _node(node: NodeObject, levels: Levels) -> Node:
+    name = node.metadata.name
+    ready = any(item.type == "Ready" and item.status == "True" for item in node.status.conditions or ())
+    return Node(
+        name=name,
+        allocatable=node.status.allocatable or {},
+        labels={**(node.metadata.labels or {}), **levels.of_node(name)},
+        taints=tuple(
+            Taint(key=taint.key, value=taint.value or "", effect=taint.effect)  # type: ignore[arg-type]
+            for taint in node.spec.taints or ()
+        ),
+        unschedulable=bool(node.spec.unschedulable),
+        ready=ready and node.metadata.deletion_timestamp is None,
+    )
+
+
+def _running(pod: PodObject) -> Running:
+    """A pod that holds a place. One that is being deleted holds it until it is gone."""
+    return Running(
+        name=full_name(pod.metadata.namespace, pod.metadata.name),
+        node=pod.spec.node_name or "",
+        pod=pod_of(pod),
+        priority=pod.spec.priority,
+        labels=pod.metadata.labels or {},
+    )
+
+
+def _queue(found: Mapping[str, Any]) -> Queue:
+    spec = from_map(GangQueueSpec, found["spec"])
+    return Queue(
+        name=found["metadata"]["name"],
+        created=int(moments.seconds(found["metadata"]["creationTimestamp"])),
+        parent=spec.parent,
+        priority=spec.priority,
+        limit=spec.limit,
+        open=spec.open,
+        weight=spec.weight,
+        deserved=spec.deserved,
+        guarantee=spec.guarantee,
+    )

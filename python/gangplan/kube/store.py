@@ -1,0 +1,124 @@
+"""GangStore: the records of gangs as Gang objects of a cluster; :class:`gangplan.store.Store` under a Lease.
+
+A record's name is ``NAMESPACE/NAME``, its version the object's resource version. Every write but the first goes to the
+status, so that who decides needs no right to change what users ask for.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from gangplan.errors import Conflict, InvalidInput, NotFound
+from gangplan.kube.api import Api
+from gangplan.kube.gang_object import split_name, to_object, to_record, to_status
+from gangplan.kube.kinds import GANG
+from gangplan.kube.lease import Lead, LeaseLock
+from gangplan.record import WAITING, GangRecord
+
+
+class GangStore:
+    """Gangs of one namespace, or of all."""
+
+    def __init__(
+        self,
+        api: Api,
+        lock: LeaseLock,
+        *,
+        namespace: str = "",
+        owners: tuple[Mapping[str, Any], ...] = (),
+    ) -> None:
+        """Open the store; nothing is sent yet.
+
+        Args:
+            api: The API server.
+            lock: The lead over the cluster's admission.
+            namespace: The namespace whose gangs are seen; empty: all.
+            owners: Owner references for gangs that are created here.
+        """
+        self._api, self._lock, self._namespace, self._owners = api, lock, namespace, owners
+
+    def records(self) -> tuple[GangRecord, ...]:
+        """All records, by name. An object of a version that cannot be read is none."""
+        listed = self._api.list(GANG, namespace=self._namespace)
+        records = []
+        for item in listed.items:
+            try:
+                records.append(to_record(item))
+            except InvalidInput:
+                continue
+        return tuple(sorted(records, key=lambda record: record.name))
+
+    def get(self, name: str) -> GangRecord | None:
+        """The record of a gang, if there is one."""
+        namespace, short = split_name(name)
+        try:
+            return to_record(self._api.get(GANG, short, namespace=namespace))
+        except NotFound:
+            return None
+
+    def create(self, record: GangRecord) -> GangRecord:
+        """Add a record; its uid and its time are those that the server gives it.
+
+        Raises:
+            Conflict: A record of this name is there.
+            Refused: The server does not accept it.
+        """
+        return to_record(self._api.create(GANG, to_object(record, owners=self._owners)))
+
+    def update(self, record: GangRecord) -> GangRecord:
+        """Replace the status of the record that has the version which ``record`` carries.
+
+        Raises:
+            Conflict: The record was changed or removed since it was read, or the lead was lost.
+        """
+        self._lock.renew()
+        body = to_object(record)
+        body["metadata"] |= {"resourceVersion": str(record.version), "uid": record.uid}
+        body["status"] = to_status(record)
+        try:
+            return to_record(self._api.replace(GANG, body, subresource="status"))
+        except NotFound as error:
+            raise _removed("update", record) from error
+
+    def remove(self, record: GangRecord) -> None:
+        """Forget a record.
+
+        Raises:
+            Conflict: The record was changed since it was read, or the lead was lost.
+        """
+        self._lock.renew()
+        namespace, name = split_name(record.name)
+        try:
+            self._api.delete(GANG, name, namespace=namespace, uid=record.uid, version=str(record.version))
+        except NotFound as error:
+            raise _removed("remove", record) from error
+
+    @contextmanager
+    def leadership(self) -> Iterator[bool]:
+        """The right to run a cycle. After a leader that was lost, its late writes are made to fail first."""
+        with self._lock.lead() as lead:
+            if lead is not None and lead.after_loss:
+                self._fence(lead)
+            yield lead is not None
+
+    def _fence(self, lead: Lead) -> None:
+        """Give every gang that waits a new version: room is only ever booked by a write to one of those."""
+        for record in self.records():
+            current: GangRecord | None = record
+            while current is not None and current.phase in WAITING:
+                self._lock.renew()
+                namespace, name = split_name(current.name)
+                body = {"metadata": {"resourceVersion": str(current.version)}, "status": {"term": lead.term}}
+                try:
+                    self._api.patch(GANG, name, body, namespace=namespace, subresource="status")
+                    break
+                except NotFound:
+                    break
+                except Conflict:
+                    current = self.get(current.name)
+
+
+def _removed(verb: str, record: GangRecord) -> Conflict:
+    namespace, name = split_name(record.name)
+    message = f"the record of gang {record.name} was removed"
+    return Conflict(message, verb=verb, kind=GANG.name, name=name, namespace=namespace)

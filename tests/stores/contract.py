@@ -1,0 +1,184 @@
+"""The contract of :class:`gangplan.store.Store`, as tests that each store's suite inherits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+from builders import GPU, gang, node, role
+
+import gangplan as gp
+from gangplan import admission
+from gangplan.config import Terms
+from gangplan.errors import Conflict
+from gangplan.record import GangRecord, Reservation, enter, new
+from gangplan.store import Cluster, Member, Store
+
+TERMS = Terms(reservation_s=600.0, record_s=3600.0, earmark_s=300.0, earmark_bypasses=5)
+
+
+@dataclass
+class Place:
+    """A kind of store under test.
+
+    Attributes:
+        open: Opens the store as an actor of its own.
+        name: Gives a name for a gang.
+    """
+
+    open: Callable[[], Store]
+    name: Callable[[str], str]
+
+    def asked(self, name: str = "a", workers: int = 1, **fields: object) -> GangRecord:
+        """The record of a gang of one-GPU workers that was just asked for."""
+        namespace, _, _ = self.name("").partition("/")
+        described = gang(self.name(name), role("worker", workers, gpus=1), namespace=namespace, **fields)
+        return new(described, uid="u", run_id="run", now=0.0)
+
+
+def reserved(record: GangRecord, *nodes: str) -> GangRecord:
+    """The record once it holds nodes."""
+    place = Reservation(placement={"worker": nodes or ("n1",)}, expires_at=9.25)
+    return enter(record, "Reserved", now=1.5, reason="admitted", reservation=place)
+
+
+@dataclass
+class View:
+    """A cluster that tests can change."""
+
+    nodes: tuple[gp.Node, ...]
+    running: tuple[gp.Running, ...] = ()
+    members: tuple[tuple[str, Member], ...] = ()
+
+    def read(self) -> Cluster:
+        snapshot = gp.Snapshot(nodes=self.nodes, running=self.running)
+        return Cluster(snapshot=snapshot, members=dict(self.members))
+
+    def gone(self, owners: object) -> frozenset:
+        return frozenset()
+
+
+def gpu_nodes(count: int, gpus: int) -> tuple[gp.Node, ...]:
+    """Nodes with GPUs and enough of everything else."""
+    return tuple(node(f"n{i}", gpus=gpus) for i in range(count))
+
+
+class StoreContract:
+    """Tests on a fixture ``place``."""
+
+    def test_what_is_written_is_read_by_name_and_in_order(self, place):
+        store = place.open()
+        written = [store.create(place.asked(name)) for name in ("b", "a", "c")]
+        assert place.open().records() == tuple(sorted(written, key=lambda record: record.name))
+        assert place.open().get(place.name("a")) == written[1]
+        assert store.get(place.name("d")) is None
+
+    def test_every_part_of_a_record_comes_back(self, place):
+        store = place.open()
+        rejected = gp.Rejection(stage="capacity", rule="NO_ROOM", message="why", position=3, needs="4", has="2")
+        first = store.create(place.asked(workers=2, priority=-3, queue="q", min_member=1, runtime_s=60))
+        waiting = replace(first, reason="why ✓ \n 2", position=3, rejection=rejected, bypassed=2)
+        waiting = replace(waiting, expired_at=1.5)
+        told = store.update(waiting)
+        assert replace(told, version=first.version) == waiting
+        holding = store.update(reserved(told, "n1", "n2"))
+        assert place.open().get(place.name("a")) == holding
+        assert (holding.reservation, holding.rejection, holding.position) == (
+            Reservation(placement={"worker": ("n1", "n2")}, expires_at=9.25),
+            None,
+            None,
+        )
+        ended = store.update(enter(holding, "Finished", now=2.0, reason="done", outcome="Succeeded"))
+        assert (ended.outcome, ended.reservation, ended.finished_at) == ("Succeeded", None, 2.0)
+
+    def test_a_write_that_read_an_older_version_is_refused(self, place):
+        store, other = place.open(), place.open()
+        first = store.create(place.asked())
+        second = other.update(replace(first, reason="one"))
+        assert second.version > first.version
+        for act in (store.update, store.remove):
+            with pytest.raises(Conflict):
+                act(replace(first, reason="late"))
+        with pytest.raises(Conflict):
+            store.create(place.asked())
+        assert store.records() == (second,)
+        store.remove(second)
+        for act in (store.update, store.remove):
+            with pytest.raises(Conflict, match="removed"):
+                act(second)
+        assert store.records() == ()
+
+    def test_a_record_made_anew_never_has_the_version_of_an_earlier_one(self, place):
+        store = place.open()
+        old = store.create(place.asked())
+        store.remove(old)
+        anew = store.create(place.asked())
+        assert anew.version > old.version
+        with pytest.raises(Conflict):
+            store.update(replace(old, reason="late"))
+        assert store.get(place.name("a")) == anew
+
+    def test_one_cycle_admits_one_whole_gang_and_tells_the_other_why_it_waits(self, place):
+        store, view = place.open(), View(gpu_nodes(2, 2))
+        for name in "ab":
+            store.create(place.asked(name, workers=4))
+        assert admission.run_cycle(store, view, now=10.0, terms=TERMS) is not None
+        first, second = place.open().records()
+        assert (first.phase, second.phase) == ("Reserved", "Pending")
+        assert sorted(first.reservation.placement["worker"]) == ["n0", "n0", "n1", "n1"]
+        assert (second.position, second.rejection.stage, second.reason) == (
+            1,
+            "capacity",
+            second.rejection.message,
+        )
+        admission.finish(store, first.name, run_id="run", outcome="Succeeded", reason="done", now=20.0)
+        assert admission.run_cycle(place.open(), view, now=21.0, terms=TERMS) is not None
+        assert place.open().get(second.name).phase == "Reserved"
+
+    def test_pods_of_a_gang_are_counted_once_and_where_they_are(self, place):
+        """Whoever binds may have put a replica on another node than the one that was kept for it."""
+        store = place.open()
+        record = store.update(reserved(store.create(place.asked(workers=2)), "n0", "n0"))
+        pods = tuple(
+            gp.Running(name=f"x/p{i}", node="n1", requests={GPU: "1"})
+            for i in range(2)
+        )
+        members = tuple(
+            (f"x/p{i}", Member(gang=record.name, role="worker", index=0)) for i in range(2)
+        )
+        view = View(gpu_nodes(2, 2), running=pods, members=members)
+        store.create(place.asked("b", workers=1))
+        assert admission.run_cycle(store, view, now=2.0, terms=TERMS) is not None
+        # n1: its first worker and a second pod of the same name; n0: what is kept for its other worker.
+        assert store.get(place.name("b")).reservation.placement == {"worker": ("n0",)}
+
+
+class LeadContract:
+    """Tests of stores whose leader can be lost while it works, on fixtures ``place`` and ``lose_leader``.
+
+    ``lose_leader`` lets so much time pass that a leader which shows no sign of life counts as lost.
+    """
+
+    def test_of_two_cycles_at_once_the_second_decides_nothing(self, place):
+        store, other = place.open(), place.open()
+        store.create(place.asked())
+        view = View(gpu_nodes(1, 8))
+        with store.leadership() as leads:
+            assert leads
+            assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
+        assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None
+
+    def test_what_a_lost_leader_still_writes_books_nothing(self, place, lose_leader):
+        """It had decided before it hung; another has given the room away since."""
+        store, other = place.open(), place.open()
+        view = View(gpu_nodes(1, 4))
+        first = store.create(place.asked("a", workers=4))
+        store.create(place.asked("b", workers=4, priority=1))
+        with store.leadership() as leads:
+            assert leads
+            assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
+            lose_leader()
+            assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None
+            with pytest.raises(Conflict):
+                store.update(reserved(first, "n0", "n0", "n0", "n0"))
+        assert [record.phase for record in other.records()] == ["Pending", "Reserved"]
+        assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None
