@@ -77,6 +77,10 @@ LOCK := .make/uv/bin/uv pip compile --quiet --universal --generate-hashes --no-e
 
 # ---- checks
 
+.PHONY: crds
+crds: dev ## Write deploy/crds from the resources that the package describes
+	@$(BIN)/python tools/write_crds.py
+
 .PHONY: lint
 lint: dev ## Check format, lints, types and layers of all code
 	@$(BIN)/ruff format --check .

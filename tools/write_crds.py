@@ -178,7 +178,10 @@ def definition(kind: Kind, short: list[str], spec: type, status: type | None) ->
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.plural}.{group}"},
+        "metadata": {
+            "name": f"{kind.plural}.{group}",
+            "labels": {"app.kubernetes.io/name": "gangplan"},
+        },
         "spec": {
             "group": group,
             "scope": "Namespaced" if kind.namespaced else "Cluster",

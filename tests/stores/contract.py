@@ -23,10 +23,13 @@ class Place:
     Attributes:
         open: Opens the store as an actor of its own.
         name: Gives a name for a gang.
+        hung: Opens it as an actor that hangs once, in the middle of its first write of a record: then what is given is
+            done.
     """
 
     open: Callable[[], Store]
     name: Callable[[str], str]
+    hung: Callable[[Callable[[], object]], Store] | None = None
 
     def asked(self, name: str = "a", workers: int = 1, **fields: object) -> GangRecord:
         """The record of a gang of one-GPU workers that was just asked for."""
@@ -74,7 +77,9 @@ class StoreContract:
 
     def test_every_part_of_a_record_comes_back(self, place):
         store = place.open()
-        rejected = gp.Rejection(stage="capacity", rule="NO_ROOM", message="why", position=3, needs="4", has="2")
+        rejected = gp.Rejection(
+            stage="capacity", rule="NO_ROOM", message="why", position=3, needs="4", has="2"
+        )
         first = store.create(place.asked(workers=2, priority=-3, queue="q", min_member=1, runtime_s=60))
         waiting = replace(first, reason="why ✓ \n 2", position=3, rejection=rejected, bypassed=2)
         waiting = replace(waiting, expired_at=1.5)
@@ -138,13 +143,8 @@ class StoreContract:
         """Whoever binds may have put a replica on another node than the one that was kept for it."""
         store = place.open()
         record = store.update(reserved(store.create(place.asked(workers=2)), "n0", "n0"))
-        pods = tuple(
-            gp.Running(name=f"x/p{i}", node="n1", requests={GPU: "1"})
-            for i in range(2)
-        )
-        members = tuple(
-            (f"x/p{i}", Member(gang=record.name, role="worker", index=0)) for i in range(2)
-        )
+        pods = tuple(gp.Running(name=f"x/p{i}", node="n1", requests={GPU: "1"}) for i in range(2))
+        members = tuple((f"x/p{i}", Member(gang=record.name, role="worker", index=0)) for i in range(2))
         view = View(gpu_nodes(2, 2), running=pods, members=members)
         store.create(place.asked("b", workers=1))
         assert admission.run_cycle(store, view, now=2.0, terms=TERMS) is not None
@@ -168,17 +168,35 @@ class LeadContract:
         assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None
 
     def test_what_a_lost_leader_still_writes_books_nothing(self, place, lose_leader):
-        """It had decided before it hung; another has given the room away since."""
+        """It had decided before it hung, in the middle of writing it; another leads since, to whom all looked as before."""
+        other = place.open()
+        full = View(gpu_nodes(1, 4), running=(gp.Running(name="x", node="n0", requests={GPU: "4"}),))
+        other.create(place.asked(workers=4))
+        assert admission.run_cycle(other, full, now=1.0, terms=TERMS) is not None
+        (waiting,) = other.records()
+
+        def meanwhile() -> None:
+            assert admission.run_cycle(other, full, now=2.0, terms=TERMS) is None
+            lose_leader()
+            decision = admission.run_cycle(other, full, now=3.0, terms=TERMS)
+            assert decision is not None
+            assert decision.writes == ()
+
+        lost = place.hung(meanwhile)
+        assert admission.run_cycle(lost, View(gpu_nodes(1, 4)), now=2.0, terms=TERMS) is None
+        (record,) = other.records()
+        assert record.version > waiting.version
+        assert replace(record, version=waiting.version) == waiting
+
+    def test_a_leader_that_has_lost_the_lead_notices_before_it_writes(self, place, lose_leader):
         store, other = place.open(), place.open()
+        first = store.create(place.asked())
         view = View(gpu_nodes(1, 4))
-        first = store.create(place.asked("a", workers=4))
-        store.create(place.asked("b", workers=4, priority=1))
         with store.leadership() as leads:
             assert leads
             assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
             lose_leader()
-            assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None
-            with pytest.raises(Conflict):
-                store.update(reserved(first, "n0", "n0", "n0", "n0"))
-        assert [record.phase for record in other.records()] == ["Pending", "Reserved"]
-        assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None
+            with other.leadership() as leads_too:
+                assert leads_too
+                with pytest.raises(Conflict):
+                    store.update(reserved(first))
