@@ -6,7 +6,7 @@ two servers, which give out identities and versions of their own.
 
 import copy
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,11 +93,11 @@ class World:
             seen.append((plain(operation.kind, obj), is_news))
         return Outcome(objects=tuple(seen))
 
-    def state(self) -> dict[Place, Object]:
-        """All objects of the namespace."""
+    def state(self, kinds: Iterable[Kind] = KINDS) -> dict[Place, Object]:
+        """All objects of some kinds in the namespace."""
         return {
             (kind, obj["metadata"]["name"]): plain(kind, obj)
-            for kind in KINDS
+            for kind in kinds
             for obj in self.api.list(kind, namespace=self.namespace).items
             if obj["metadata"]["name"] != OF_EVERY_NAMESPACE
         }
@@ -348,7 +348,7 @@ def _pod(chance: random.Random) -> Object:
 
 
 def _quota(chance: random.Random) -> Object:
-    hard = {"requests.cpu": chance.choice(("500m", "1", "1500m", "4"))}
+    hard = {"requests.cpu": chance.choice(("500m", "1", "1500m", "4")), "count/secrets": "9"}
     if chance.random() < 0.5:
         hard["pods"] = chance.choice("0123")
     if chance.random() < 0.5:
