@@ -19,6 +19,12 @@ FOLDER = Path(__file__).parent.parent / "deploy" / "crds"
 AMOUNTS = {"requests", "limits", "overhead", "limit", "deserved", "guarantee"}
 """Maps of quantities: users may write them as numbers too."""
 
+QUANTITY = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+"""How Kubernetes writes amounts."""
+
 MOST = {"roles": 64, "groups": 64, "traffic": 256, "domains": 10_000, "levels": 16}
 """Longest lists; the server refuses rules over lists without an end."""
 
@@ -129,6 +135,7 @@ def of_hint(hint: Any, name: str) -> Schema:
             values: Schema = {
                 "anyOf": [{"type": "integer"}, {"type": "string"}],
                 "x-kubernetes-int-or-string": True,
+                "pattern": QUANTITY,
             }
         else:
             values = of_hint(arguments[1], name)

@@ -80,6 +80,8 @@ def _read(hint: Any, item: Any) -> Any:
     """Name the fields of the dataclasses in a value as ours; what has another shape is for the codec to refuse."""
     if dataclasses.is_dataclass(hint) and isinstance(item, Mapping):
         return _fields(typing.cast(type, hint), item)
+    if hint is str and isinstance(item, int) and not isinstance(item, bool):
+        return str(item)  # quantities may be numbers there
     arguments = typing.get_args(hint)
     if typing.get_origin(hint) is types.UnionType:
         inner = next((part for part in arguments if part is not type(None)), None)

@@ -1,0 +1,197 @@
+"""What is read of a cluster is what is there, at one moment, counted once."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from apimodel.server import ApiServer
+from builders import GPU
+
+import gangplan as gp
+from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA
+from gangplan.kube.snapshot import SnapshotReader
+from gangplan.store import Member
+
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+
+
+@pytest.fixture
+def server() -> ApiServer:
+    """A server that knows our resources."""
+    return ApiServer(crds=[yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))])
+
+
+def add_node(server, name="n1", *, spec=None, labels=None, ready="True", gpus=4):
+    allocatable = {"cpu": "8", "memory": "16Gi", "pods": "110", GPU: str(gpus)}
+    status = {"allocatable": allocatable, "conditions": [{"type": "Ready", "status": ready}]}
+    body = {"metadata": {"name": name, "labels": labels or {}}, "spec": spec or {}, "status": status}
+    server.create(NODE, body)
+    server.patch(NODE, name, {"status": status}, subresource="status")
+
+
+def add_pod(server, name, *, node=None, phase="Running", labels=None, gpus=1, **spec):
+    amounts = {"requests": {"cpu": "500m"}, "limits": {GPU: str(gpus)}}
+    container = {"name": "c", "image": "i", "resources": amounts}
+    where = {"nodeName": node} if node else {}
+    metadata = {"name": name, "namespace": "default", "labels": labels or {}}
+    server.create(POD, {"metadata": metadata, "spec": {"containers": [container], **where, **spec}})
+    server.patch(POD, name, {"status": {"phase": phase}}, namespace="default", subresource="status")
+
+
+def read(server):
+    return SnapshotReader(server).read()
+
+
+def test_nodes_are_read_as_they_are(server):
+    add_node(server, "b", labels={"rack": "r1"}, spec={"unschedulable": True})
+    taints = [{"key": "gpu", "effect": "NoSchedule"}, {"key": "a", "value": "b", "effect": "NoExecute"}]
+    add_node(server, "a", spec={"taints": taints}, ready="Unknown")
+    first, second = read(server).snapshot.nodes
+    assert first == gp.Node(
+        name="a",
+        allocatable={"cpu": "8", "memory": "16Gi", "pods": "110", GPU: "4"},
+        taints=(
+            gp.Taint(key="gpu", effect="NoSchedule"),
+            gp.Taint(key="a", value="b", effect="NoExecute"),
+        ),
+        ready=False,
+    )
+    assert (second.labels, second.unschedulable, second.ready) == ({"rack": "r1"}, True, True)
+
+
+def test_every_pod_with_a_node_holds_its_place_until_it_has_ended(server):
+    add_node(server)
+    for name, phase in [
+        ("runs", "Running"),
+        ("starts", "Pending"),
+        ("done", "Succeeded"),
+        ("failed", "Failed"),
+    ]:
+        add_pod(server, name, node="n1", phase=phase)
+    add_pod(server, "waits", phase="Pending")
+    sidecar = {"name": "s", "image": "i", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}}
+    add_pod(server, "complex", node="n1", initContainers=[sidecar], overhead={"memory": "1Mi"}, priority=7)
+    found = {holder.name: holder for holder in read(server).snapshot.running}
+    assert sorted(found) == ["default/complex", "default/runs", "default/starts"]
+    asked = gp.Container(requests={"cpu": "500m"}, limits={GPU: "1"})
+    assert found["default/runs"].pod == gp.Pod(containers=(asked,))
+    assert found["default/complex"].priority == 7
+    assert found["default/complex"].pod == gp.Pod(
+        containers=(asked,),
+        init_containers=(gp.Container(requests={"cpu": "1"}, sidecar=True),),
+        overhead={"memory": "1Mi"},
+    )
+
+
+def test_pods_of_gangs_that_there_are_are_told_as_their_replicas(server):
+    add_node(server)
+    spec = {"roles": [{"name": "chief", "replicas": 1, "requests": {"cpu": "1"}}]}
+    server.create(GANG, {"metadata": {"name": "g", "namespace": "default"}, "spec": spec})
+
+    def labels(gang, kind="master", index="0"):
+        prefix = "training.kubeflow.org/replica-"
+        return {"gangplan.dev/gang": gang, f"{prefix}type": kind, f"{prefix}index": index}
+
+    add_pod(server, "replica", node="n1", labels=labels("g"))
+    add_pod(server, "of-none", node="n1", labels=labels("gone"))
+    add_pod(server, "no-role", node="n1", labels=labels("g", kind="launcher"))
+    add_pod(server, "no-index", node="n1", labels=labels("g", index="first"))
+    found = read(server)
+    assert found.members == {"default/replica": Member(gang="default/g", role="chief", index=0)}
+    assert len(found.snapshot.running) == 4
+
+
+def test_queues_and_levels_are_read(server):
+    add_node(server, labels={"zone": "z", "rack": "r"})
+    spec = {"limit": {GPU: 8}, "weight": 3, "open": False, "deserved": {"cpu": "4"}}
+    server.create(GANG_QUEUE, {"metadata": {"name": "q"}, "spec": spec})
+    server.create(GANG_TOPOLOGY, {"metadata": {"name": "net"}, "spec": {"levels": ["zone", "rack"]}})
+    found = read(server).snapshot
+    assert found.topology == ("zone", "rack")
+    (queue,) = found.queues
+    assert (queue.limit, queue.weight, queue.open, queue.deserved) == ({GPU: "8"}, 3, False, {"cpu": "4"})
+    assert queue.created > 0
+
+
+def test_levels_may_be_told_by_a_tree(server):
+    for name in ("n1", "n2", "n3"):
+        add_node(server, name)
+    domains = [
+        {"name": "z1", "level": "zone"},
+        {"name": "r1", "level": "rack", "parent": "z1", "nodes": ["n1"]},
+        {"name": "r2", "level": "rack", "parent": "z1", "nodes": ["n2"]},
+    ]
+    body = {"metadata": {"name": "net"}, "spec": {"levels": ["zone", "rack"], "domains": domains}}
+    server.create(GANG_TOPOLOGY, body)
+    found = {node.name: node.labels for node in read(server).snapshot.nodes}
+    assert found == {"n1": {"zone": "z1", "rack": "r1"}, "n2": {"zone": "z1", "rack": "r2"}, "n3": {}}
+
+
+def test_all_that_is_wrong_with_a_tree_is_told(server):
+    domains = [
+        {"name": "z1", "level": "zone", "parent": "world"},
+        {"name": "r1", "level": "rack", "parent": "z9", "nodes": ["n1"]},
+        {"name": "r1", "level": "rack", "parent": "z1"},
+    ]
+    body = {"metadata": {"name": "net"}, "spec": {"levels": ["zone", "rack"], "domains": domains}}
+    server.create(GANG_TOPOLOGY, body)
+    with pytest.raises(gp.InvalidInput) as caught:
+        read(server)
+    assert {(problem.path, problem.code) for problem in caught.value.problems} >= {
+        ("$.spec.domains[0].parent", "UNKNOWN_NAME"),
+        ("$.spec.domains[1].parent", "UNKNOWN_NAME"),
+        ("$.spec.domains[1].name", "DUPLICATE_NAME"),
+    }
+
+
+def test_of_several_topologies_the_default_one_counts(server):
+    for name, levels in [("a", ["zone"]), ("b", ["rack"])]:
+        server.create(GANG_TOPOLOGY, {"metadata": {"name": name}, "spec": {"levels": levels}})
+    with pytest.raises(gp.InvalidInput, match=r"several \(a, b\): name the one that counts 'default'"):
+        read(server)
+    server.create(GANG_TOPOLOGY, {"metadata": {"name": "default"}, "spec": {"levels": ["block"]}})
+    assert read(server).snapshot.topology == ("block",)
+
+
+def test_quotas_limit_what_pods_ask_for_and_count_those_that_have_no_node(server):
+    add_node(server)
+    add_pod(server, "runs", node="n1")
+    add_pod(server, "waits", phase="Pending")
+    add_pod(server, "done", node="n1", phase="Succeeded")
+    hard = {f"requests.{GPU}": "8", "limits.cpu": "1", "count/configmaps": "9"}
+    for name, more in [("q1", {"requests.cpu": "4", "pods": "10"}), ("q2", {"cpu": "3"})]:
+        spec = {"hard": hard | more}
+        server.create(QUOTA, {"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+    scoped = {"hard": {"pods": "1"}, "scopes": ["BestEffort"]}
+    server.create(QUOTA, {"metadata": {"name": "q3", "namespace": "default"}, "spec": scoped})
+    (quota,) = read(server).snapshot.quotas
+    assert quota.hard == {"cpu": "3", "pods": "10", GPU: "8"}
+    assert quota.used == {"cpu": "1", "pods": "2", GPU: "2"}
+
+
+def test_a_cluster_without_our_resources_is_read_too():
+    server = ApiServer()
+    add_node(server)
+    add_pod(server, "runs", node="n1")
+    found = read(server)
+    assert (len(found.snapshot.nodes), len(found.snapshot.running), found.members) == (1, 1, {})
+    assert (found.snapshot.queues, found.snapshot.topology) == ((), ())
+
+
+def test_all_kinds_are_read_as_of_one_moment(server):
+    """A pod that is replaced while the cluster is read is seen once, or not at all: never twice."""
+    add_node(server)
+    add_pod(server, "old", node="n1")
+    state = {"lists": 0}
+
+    def replace_pod(about):
+        if about.verb == "list":
+            state["lists"] += 1
+            if state["lists"] == 3:
+                server.faults = None
+                server.delete(POD, "old", namespace="default")
+                add_pod(server, "new", node="n1")
+
+    server.faults = replace_pod
+    assert [holder.name for holder in read(server).snapshot.running] == ["default/old"]
+    assert [holder.name for holder in read(server).snapshot.running] == ["default/new"]
