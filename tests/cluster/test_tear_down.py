@@ -101,6 +101,12 @@ def test_death_of_a_part_ends_every_wait_with_what_it_said_last(tmp_path: Path) 
 def test_part_that_is_ended_on_purpose_is_not_missed_and_comes_back(tmp_path: Path) -> None:
     with Cluster(tmp_path) as cluster:
         cluster.start()
+        with pytest.raises(BedError, match=r"no process 'api' runs; there are: etcd, apiserver, "):
+            cluster.kill("api")
+        with pytest.raises(BedError, match="no process 'apiserver' was ended"):
+            cluster.start_again("apiserver")
+        with pytest.raises(BedError, match="no real node 'n0'"):
+            cluster.kill_node("n0")
         cluster.kill("apiserver")
         cluster.wait_until("it does not answer", lambda: cluster.admin.get("/version") is None)
         cluster.start_again("apiserver")

@@ -82,8 +82,16 @@ class Processes:
         self._ended[name] = process
 
     def start_again(self, name: str) -> None:
-        """Start a process that was ended, with the command it had."""
-        ended = self._ended.pop(name)
+        """Start a process that was ended, with the command it had.
+
+        Raises:
+            BedError: None of that name was ended.
+        """
+        ended = self._ended.pop(name, None)
+        if ended is None:
+            raise BedError(
+                f"no process {name!r} was ended; those that were: {', '.join(self._ended) or 'none'}"
+            )
         self.start(name, *ended.command, environment=ended.environment)
 
     def names(self) -> list[str]:

@@ -40,7 +40,7 @@ class Supervisor:
             "stop": lambda name: processes.end(name, signal.SIGTERM),
             "start_again": processes.start_again,
             "add_node": self._add_node,
-            "kill_node": lambda name: self._nodes.pop(name).kill(),
+            "kill_node": self._kill_node,
             "start_operator": lambda **given: start_operator(self._plane, **given),
             "start_kwok": lambda **given: start_kwok(self._plane, **given),
         }
@@ -70,6 +70,11 @@ class Supervisor:
         self._nodes_so_far += 1
         self._nodes[name] = node
         node.start(labels, images, mounts)
+
+    def _kill_node(self, name: str) -> None:
+        if name not in self._nodes:
+            raise BedError(f"no real node {name!r}; there are: {', '.join(self._nodes) or 'none'}")
+        self._nodes.pop(name).kill()
 
 
 def _read(asked: queue.Queue[str]) -> None:
