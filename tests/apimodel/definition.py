@@ -18,14 +18,18 @@ class Definition:
         kind: The kind.
         has_status: Whether its status is a subresource.
         counts_generations: Whether ``metadata.generation`` counts the changes of what is wanted.
-        is_custom: Whether a CRD brought it: then its updates must name a version.
+        takes_status: Whether a new object keeps the status that it is sent with.
+        is_custom: Whether a CRD brought it.
+        needs_version: Whether an update must name the version that it is based on.
         schema: The schema of the CRD; None: anything goes.
     """
 
     kind: Kind
     has_status: bool = False
     counts_generations: bool = False
+    takes_status: bool = False
     is_custom: bool = False
+    needs_version: bool = False
     schema: Mapping[str, Any] | None = None
 
 
@@ -33,9 +37,11 @@ BUILT_IN = (
     Definition(kind=kinds.POD, has_status=True, counts_generations=True),
     *(
         Definition(kind=kind, has_status=True)
-        for kind in (kinds.NODE, kinds.SERVICE, kinds.QUOTA, kinds.NAMESPACE, kinds.CLAIM, kinds.VOLUME)
+        for kind in (kinds.SERVICE, kinds.QUOTA, kinds.NAMESPACE, kinds.CLAIM, kinds.VOLUME)
     ),
-    *(Definition(kind=kind) for kind in (CONFIG_MAP, kinds.EVENT, kinds.PRIORITY_CLASS, kinds.LEASE)),
+    Definition(kind=kinds.NODE, has_status=True, takes_status=True),
+    Definition(kind=kinds.LEASE, needs_version=True),
+    *(Definition(kind=kind) for kind in (CONFIG_MAP, kinds.EVENT, kinds.PRIORITY_CLASS)),
 )
 
 
@@ -53,6 +59,7 @@ def of_crd(crd: Mapping[str, Any]) -> list[Definition]:
             has_status="status" in version.get("subresources", {}),
             counts_generations=True,
             is_custom=True,
+            needs_version=True,
             schema=version["schema"]["openAPIV3Schema"],
         )
         for version in spec["versions"]

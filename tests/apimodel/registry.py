@@ -12,10 +12,20 @@ from apimodel.definition import Definition
 from apimodel.rules import change_problems, decode_problems, object_problems
 from apimodel.schema import prune, with_defaults
 from apimodel.store import Key, Store
-from gangplan.errors import AlreadyExists, Conflict, NotFound, NotInstalled, Refused, Unreachable
+from gangplan.errors import AlreadyExists, Conflict, NotFound, NotInstalled, Refused
 from gangplan.kube.api import Object, Propagation
 from gangplan.kube.kinds import NAMESPACE, POD, Kind
 from gangplan.kube.refusals import About
+
+_OF_THE_SERVER = (
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+"""Fields of metadata that only the server writes."""
 
 
 class Registry:
@@ -37,8 +47,11 @@ class Registry:
     def definition(self, kind: Kind, about: About, subresource: str = "") -> Definition:
         """What is known of a kind, or of a subresource of it."""
         definition = self.definitions.get(kind)
-        if definition is None or (subresource and not (subresource == "status" and definition.has_status)):
-            raise about.error(NotInstalled, f"{about}: the server could not find the requested resource")
+        has_it = definition and (not subresource or (subresource == "status" and definition.has_status))
+        if definition is None or not has_it:
+            # Of objects of CRDs a real server says that there is no such object.
+            error = NotFound if definition and definition.is_custom else NotInstalled
+            raise about.error(error, f"{about}: the server could not find the requested resource")
         return definition
 
     def key(self, about: About, kind: Kind) -> Key:
@@ -68,17 +81,9 @@ class Registry:
             if "deletionTimestamp" in home["metadata"]:
                 raise about.error(Refused, f"{about}: forbidden: the namespace is being terminated")
         metadata = dict(body.get("metadata") or {})
-        if metadata.pop("resourceVersion", ""):
-            raise about.error(
-                Unreachable, f"{about}: resourceVersion should not be set on objects to be created"
-            )
-        for field in (
-            "uid",
-            "creationTimestamp",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "generation",
-        ):
+        if metadata.get("resourceVersion"):
+            raise about.error(Refused, f"{about}: metadata.resourceVersion: must not be set on a new object")
+        for field in _OF_THE_SERVER:
             metadata.pop(field, None)
         self._ids += 1
         metadata |= {
@@ -89,7 +94,7 @@ class Registry:
         if definition.counts_generations:
             metadata["generation"] = 1
         obj = self._shaped(definition, body | {"metadata": metadata})
-        if definition.has_status:
+        if definition.has_status and not definition.takes_status:
             obj.pop("status", None)
         if kind == POD:
             obj["status"] = {"phase": "Pending"}
@@ -112,20 +117,13 @@ class Registry:
                 Conflict, f"{about}: Precondition failed: UID in precondition: {metadata['uid']}"
             )
         version = metadata.get("resourceVersion")
-        if not version and definition.is_custom:
+        if not version and definition.needs_version:
             raise about.error(Refused, f"{about}: metadata.resourceVersion: must be specified for an update")
         if version not in (None, "", was["resourceVersion"]):
             raise about.error(Conflict, f"{about}: the object has been modified")
-        kept = (
-            "uid",
-            "resourceVersion",
-            "creationTimestamp",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-        )
-        for field in (*kept, "generation"):
+        for field in _OF_THE_SERVER:
             metadata.pop(field, None)
-        metadata |= {field: was[field] for field in (*kept, "generation") if field in was}
+        metadata |= {field: was[field] for field in _OF_THE_SERVER if field in was}
         obj = self._shaped(definition, body | {"metadata": metadata})
         if subresource:
             obj = {**before, "status": obj.get("status")} if "status" in obj else _without(before, "status")

@@ -64,6 +64,9 @@ _SHAPES: dict[Kind, Mapping[str, Any]] = {
 
 def decode_problems(definition: Definition, body: Object) -> Iterator[str]:
     """Why what was sent cannot be read as such an object; found before the server looks at anything else."""
+    for field, wanted in (("apiVersion", definition.kind.api_version), ("kind", definition.kind.name)):
+        if body.get(field, "" if definition.is_custom else wanted) != wanted:
+            yield f"{field}: must be {wanted}, not {body.get(field)}"
     yield from problems(body.get("metadata") or {}, _METADATA, "metadata")
     yield from problems(body, _SHAPES.get(definition.kind, {}), "")
     amounts: list[Mapping[str, Any]] = []

@@ -15,7 +15,7 @@ from apimodel.merge import merged
 from apimodel.namespaces import empty_deleted
 from apimodel.registry import Registry
 from apimodel.store import Compacted, Key, Store
-from gangplan.errors import ClusterError, Conflict, Expired, Refused
+from gangplan.errors import ClusterError, Conflict, Expired, Refused, Unreachable
 from gangplan.kube.api import Change, Listing, Object, Propagation
 from gangplan.kube.kinds import NAMESPACE, POD, QUOTA, Kind
 from gangplan.kube.refusals import About
@@ -76,7 +76,10 @@ class ApiServer:
         self._store = Store()
         self._lock = threading.RLock()
         own = (
-            Definition(kind=kind, has_status=True, counts_generations=True, is_custom=True) for kind in kinds
+            Definition(
+                kind=kind, has_status=True, counts_generations=True, is_custom=True, needs_version=True
+            )
+            for kind in kinds
         )
         found = (*BUILT_IN, *own, *(each for crd in crds for each in of_crd(crd)))
         self._registry = Registry(self._store, {each.kind: each for each in found}, clock)
@@ -98,6 +101,8 @@ class ApiServer:
         def act() -> Listing:
             self._registry.definition(kind, about)
             then = int(version) if version else None
+            if then and then > self._store.version:
+                raise about.error(Unreachable, f"{about}: Too large resource version: {version}")
             try:
                 items = self._store.select(kind, namespace, labels, then)
             except Compacted as error:

@@ -125,7 +125,10 @@ def test_kinds_are_known_once_they_are_installed():
     with pytest.raises(NotInstalled):
         ApiServer().create(TFJOB, config("j"))
     server = ApiServer(kinds=[TFJOB])
-    job = server.create(TFJOB, config("j") | {"spec": {"any": "thing"}, "status": {"is": "ignored"}})
+    with pytest.raises(Refused, match="kind: must be TFJob"):
+        server.create(TFJOB, config("j"))
+    typed = {"apiVersion": TFJOB.api_version, "kind": TFJOB.name}
+    job = server.create(TFJOB, typed | config("j") | {"spec": {"any": "thing"}, "status": {"is": "ignored"}})
     assert (job["spec"], job.get("status"), job["metadata"]["generation"]) == ({"any": "thing"}, None, 1)
     done = server.patch(TFJOB, "j", {"status": {"phase": "x"}}, namespace="default", subresource="status")
     assert (done["status"], done["metadata"]["generation"]) == ({"phase": "x"}, 1)

@@ -211,6 +211,12 @@ def test_nothing_is_sent_for_an_object_without_a_name_or_a_namespace(tape, api):
     assert tape.asked == []
 
 
+def test_a_new_object_with_a_version_is_not_sent(tape, api):
+    with pytest.raises(Refused, match="leave it out"):
+        api.create(POD, pod("p", resourceVersion="3"))
+    assert tape.asked == []
+
+
 # ---- lists
 
 

@@ -45,8 +45,8 @@ class Api(Protocol):
 
     All methods raise :class:`gangplan.errors.ClusterError` and its kinds: ``Unreachable`` without an answer, or with one
     that leaves open whether it was done (500, 502, 504); ``Busy`` where it asks to come again later (429, 503);
-    ``Forbidden``; ``NotInstalled`` for a kind, or a subresource of it, that it does not know; ``Refused`` for an object
-    without a name or, where its kind wants one, a namespace. What else a method raises it says.
+    ``Forbidden``; ``NotInstalled`` for a kind that it does not know; ``Refused`` for an object without a name or, where
+    its kind wants one, a namespace. What else a method raises it says.
     """
 
     def get(self, kind: Kind, name: str, *, namespace: str = "") -> Object:
@@ -96,6 +96,8 @@ class Api(Protocol):
     def create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
         """Create an object; its namespace is in its metadata. Its status is not taken where that is a subresource.
 
+        One of a CRD must say its ``apiVersion`` and ``kind``, here and in :meth:`replace`.
+
         Raises:
             AlreadyExists: There is one of that name.
             Refused: It is invalid, or an admission rule or a quota forbids it.
@@ -105,6 +107,8 @@ class Api(Protocol):
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
         """Replace an object, or with ``subresource="status"`` its status only; compares its resource version.
+
+        Of a Lease and of objects of CRDs it must be there; of others an absent one matches any.
 
         Raises:
             Conflict: It was changed since it was read.

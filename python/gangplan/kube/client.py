@@ -163,6 +163,9 @@ class Connection:
         """See :meth:`Api.create <gangplan.kube.api.Api.create>`."""
         name, namespace = _named(body)
         about = _about("create", kind, name or _generated(body), namespace)
+        if (body.get("metadata") or {}).get("resourceVersion"):
+            # The server would answer as if it had crashed.
+            raise about.error(Refused, f"{about}: a new object has no resourceVersion: leave it out")
         return self._requests.read("POST", kind.path(namespace=namespace), about, body=body)
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
