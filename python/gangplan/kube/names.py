@@ -7,6 +7,12 @@ GROUP = "gangplan.dev"
 GANG_LABEL = f"{GROUP}/gang"
 """Label of a pod: the gang in its namespace that it is a replica of."""
 
+PLACEMENT_GATE = f"{GROUP}/placement"
+"""Scheduling gate of a pod: it waits until it is told its node."""
+
+JOB_NAME = "training.kubeflow.org/job-name"
+"""Label that training-operator gives a pod: the name of its TFJob."""
+
 REPLICA_TYPE = "training.kubeflow.org/replica-type"
 """Label that training-operator gives a pod: its replica type in lower case."""
 

@@ -1,0 +1,272 @@
+"""Launch: from an admitted gang to the honest end of its TFJob, as decisions without input or output.
+
+Each step looks at what there is and says what to do about it, so that a launcher may be killed anywhere and another one,
+which knows nothing of the first, goes on. What a launcher remembers only makes it patient or tells things better.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gangplan.kube.enforce import is_gated, replica_of
+from gangplan.kube.names import RUN_ID
+from gangplan.kube.outcome import Trouble, state_of, told_by, troubles
+from gangplan.record import HOLDING, GangRecord, Outcome
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What there is.
+
+    Attributes:
+        job: The TFJob of the gang's name; None: none.
+        pods: Its pods.
+        record: The record of the gang; None: none.
+    """
+
+    job: Object | None
+    pods: Sequence[Object]
+    record: GangRecord | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """Create the TFJob."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Tell a gated pod its node.
+
+    Attributes:
+        pod: The pod.
+        node: Name of the node.
+    """
+
+    pod: Object
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renew:
+    """Keep the reservation longer.
+
+    Attributes:
+        expires_at: Seconds since 1970 at which it becomes void instead.
+    """
+
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bind:
+    """Record that all replicas have their nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """Delete the TFJob, and wait until nothing is left of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """The launch has ended; nothing is to be done any more but to record it.
+
+    Attributes:
+        outcome: How.
+        reason: Why, in a sentence.
+        replica: The replica that decided it, ``worker-1``; empty if none did.
+    """
+
+    outcome: Outcome
+    reason: str
+    replica: str = ""
+
+
+Action = Create | Pin | Renew | Bind | Delete | End
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long what may pass by itself is waited for, in seconds.
+
+    Attributes:
+        controller: Until the training-operator says anything about a TFJob. Default 60: it takes a second, and minutes
+            only where it is not there.
+        image: Until an image can be pulled. Default 180: registries fail for a minute, wrong names for ever.
+        schedule: Until a pod that was told its node is there. Default 60: the room is reserved, so that only others
+            who ask nobody can have taken it, or the node is gone.
+        config: Until what a pod mounts can be found. Default 60.
+    """
+
+    controller: float = 60.0
+    image: float = 180.0
+    schedule: float = 60.0
+    config: float = 60.0
+
+    def of(self, trouble: Trouble) -> float | None:
+        """How long a trouble may last; None: it is for the controller to decide about."""
+        known = {"ImagePull": self.image, "Unschedulable": self.schedule, "Config": self.config}
+        return known.get(trouble.cause)
+
+
+@dataclass(slots=True)
+class Launch:
+    """One launch of one gang.
+
+    Attributes:
+        run_id: The run that the gang belongs to.
+        reservation_s: Seconds for which a reservation is kept at a time.
+        patience: How long what may pass by itself is waited for.
+    """
+
+    run_id: str
+    reservation_s: float
+    patience: Patience = field(default_factory=Patience)
+    _was_there: bool = False
+    _ending: End | None = None
+    _since: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def step(self, seen: Seen, now: float) -> list[Action]:
+        """What to do about what there is.
+
+        Args:
+            seen: What there is.
+            now: Seconds since 1970.
+
+        Returns:
+            What to do, in this order; an :class:`End` is the last that is ever returned.
+        """
+        job, record = seen.job, seen.record
+        if job is not None and not self._is_ours(job):
+            return [End(outcome="Failed", reason=_foreign(job))]
+        if job is not None:
+            self._was_there = True
+        if self._ending is not None:
+            return self._until_gone(seen)
+        if job is not None and (ended := _ended(job, seen.pods)) is not None:
+            return [ended]
+        if record is None or record.run_id != self.run_id or record.phase not in HOLDING:
+            return self._end(_without_room(record, self.run_id), seen)
+        if job is None:
+            if self._was_there or record.phase == "Bound":
+                return [End(outcome="Canceled", reason="the TFJob was deleted by somebody else")]
+            return [Create(), *self._keep(record, now)]
+        if job["metadata"].get("deletionTimestamp"):
+            return []
+        if (given_up := self._given_up(job, seen.pods, now)) is not None:
+            return self._end(given_up, seen)
+        return [*_pins(seen.pods, record), *self._hold(job, seen.pods, record, now)]
+
+    def _is_ours(self, job: Object) -> bool:
+        return bool((job["metadata"].get("labels") or {}).get(RUN_ID) == self.run_id)
+
+    def _end(self, end: End, seen: Seen) -> list[Action]:
+        """End once nothing runs any more."""
+        self._ending = end
+        return self._until_gone(seen)
+
+    def _until_gone(self, seen: Seen) -> list[Action]:
+        assert self._ending is not None, "who waits for the end has decided how it ends"
+        if seen.job is None:
+            return [] if seen.pods else [self._ending]
+        return [] if seen.job["metadata"].get("deletionTimestamp") else [Delete()]
+
+    def _given_up(self, job: Object, pods: Sequence[Object], now: float) -> End | None:
+        """Why the job is not waited for any longer; None if it is."""
+        if not (job.get("status") or {}).get("conditions"):
+            if now - self._since.setdefault(("controller", ""), now) >= self.patience.controller:
+                reason = (
+                    f"nothing has looked at the TFJob for {self.patience.controller:.0f} s: "
+                    "is the training-operator running, and does it serve TFJobs?"
+                )
+                return End(outcome="Failed", reason=reason)
+            return None
+        found = {(trouble.cause, trouble.replica): trouble for trouble in troubles(pods)}
+        self._since = {key: since for key, since in self._since.items() if key in found}
+        for key, trouble in found.items():
+            limit = self.patience.of(trouble)
+            if limit is not None and now - self._since.setdefault(key, now) >= limit:
+                reason = f"{trouble.replica}: {trouble.text}; waited for {limit:.0f} s"
+                return End(outcome="Failed", reason=reason, replica=trouble.replica)
+        return None
+
+    def _hold(self, job: Object, pods: Sequence[Object], record: GangRecord, now: float) -> list[Action]:
+        if record.phase == "Reserved":
+            placed = {replica_of(pod) for pod in pods if pod["spec"].get("nodeName")}
+            wanted = set(_replicas(record))
+            if wanted <= placed:
+                return [Bind()]
+        return self._keep(record, now)
+
+    def _keep(self, record: GangRecord, now: float) -> list[Action]:
+        """Renew a reservation before half of its time is over."""
+        held = record.reservation
+        if held is None or held.expires_at is None or held.expires_at - now > self.reservation_s / 2:
+            return []
+        return [Renew(expires_at=now + self.reservation_s)]
+
+
+def renewed(record: GangRecord, expires_at: float) -> GangRecord:
+    """A record that holds its reservation longer."""
+    assert record.reservation is not None, "only a reservation is renewed"
+    return replace(record, reservation=replace(record.reservation, expires_at=expires_at))
+
+
+def _replicas(record: GangRecord) -> Iterator[tuple[str, int]]:
+    placement = {} if record.reservation is None else record.reservation.placement
+    for role, nodes in placement.items():
+        yield from ((role, index) for index in range(len(nodes)))
+
+
+def _pins(pods: Sequence[Object], record: GangRecord) -> Iterator[Pin]:
+    placement = {} if record.reservation is None else record.reservation.placement
+    for pod in pods:
+        found = replica_of(pod)
+        if found is None or not is_gated(pod) or pod["metadata"].get("deletionTimestamp"):
+            continue
+        role, index = found
+        nodes = placement.get(role, ())
+        if index < len(nodes):
+            yield Pin(pod=pod, node=nodes[index])
+
+
+def _ended(job: Object, pods: Sequence[Object]) -> End | None:
+    """How the job has ended by itself; None if it has not."""
+    state = state_of(job)
+    said = told_by(job, state)
+    if state == "Succeeded":
+        return End(outcome="Succeeded", reason=said or "the TFJob succeeded")
+    if state == "Suspended":
+        return End(
+            outcome="Canceled", reason="the TFJob was suspended by somebody else; it holds no room any more"
+        )
+    if state != "Failed":
+        return None
+    if "deadline" in said.lower() or "activeDeadlineSeconds" in said:
+        return End(outcome="TimedOut", reason=said)
+    # What ended first is the cause; what ended later was mostly ended because of it.
+    first = next((trouble for trouble in troubles(pods) if trouble.since is not None), None)
+    if first is None:
+        return End(outcome="Failed", reason=said or "the TFJob failed, and no pod is left to say why")
+    return End(outcome="Failed", reason=f"{first.replica}: {first.text}", replica=first.replica)
+
+
+def _without_room(record: GangRecord | None, run_id: str) -> End:
+    if record is None:
+        return End(outcome="Canceled", reason="the record of the gang was removed: it holds no room any more")
+    if record.run_id != run_id:
+        return End(outcome="Failed", reason=f"the gang {record.name} belongs to another run, {record.run_id}")
+    if record.phase == "Finished" and record.outcome is not None:
+        return End(outcome=record.outcome, reason=record.reason)
+    return End(
+        outcome="Failed", reason=f"the gang holds no room any more: it is {record.phase}: {record.reason}"
+    )
+
+
+def _foreign(job: Object) -> str:
+    owner = (job["metadata"].get("labels") or {}).get(RUN_ID)
+    whose = f"belongs to another run, {owner}" if owner else "was not made by a run of ours"
+    return f"there is a TFJob {job['metadata']['name']} already, and it {whose}: delete it or choose another name"

@@ -1,0 +1,122 @@
+"""Launcher: looks at a TFJob and its pods, does what :mod:`gangplan.kube.launch` says, until it has ended."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gangplan import admission
+from gangplan.errors import AlreadyExists, Conflict, NotFound, Refused, Unreachable
+from gangplan.kube.api import Api
+from gangplan.kube.enforce import pinned
+from gangplan.kube.gang_object import full_name
+from gangplan.kube.kinds import POD, TFJOB
+from gangplan.kube.launch import Action, Bind, Create, Delete, End, Launch, Pin, Renew, Seen, renewed
+from gangplan.kube.names import JOB_NAME
+from gangplan.record import HOLDING
+from gangplan.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class Launcher:
+    """One launch, carried out. Another one of the same run goes on where it was left."""
+
+    def __init__(
+        self,
+        api: Api,
+        store: Store,
+        manifest: Mapping[str, Any],
+        launch: Launch,
+        *,
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+        poll_s: float,
+        on_look: Callable[[Seen], None] = lambda _: None,
+    ) -> None:
+        """Prepare it; nothing is sent yet.
+
+        Args:
+            api: The API server.
+            store: The records of gangs.
+            manifest: The TFJob as it is to be created, with its namespace and with gates.
+            launch: Decides.
+            clock: Seconds since 1970.
+            sleep: Waits the given seconds.
+            poll_s: Seconds between two looks.
+            on_look: Called with what there is, at each look.
+        """
+        self._api, self._store, self._manifest, self._launch = api, store, manifest, launch
+        self._clock, self._sleep, self._poll_s, self._on_look = clock, sleep, poll_s, on_look
+        self._name: str = manifest["metadata"]["name"]
+        self._namespace: str = manifest["metadata"]["namespace"]
+        self._gang = full_name(self._namespace, self._name)
+
+    def run(self) -> End:
+        """Go on until it has ended, and record how. A server that does not answer is asked again."""
+        while True:
+            try:
+                seen = self._look()
+                self._on_look(seen)
+                for action in self._launch.step(seen, self._clock()):
+                    if isinstance(action, End):
+                        return self._finish(action)
+                    self._do(action)
+            except Refused as error:
+                return self._finish(End(outcome="Failed", reason=str(error)))
+            except (Conflict, NotFound) as error:
+                log.debug("looking again: %s", error)
+            except Unreachable as error:
+                log.warning("asking again: %s", error)
+            self._sleep(self._poll_s)
+
+    def _look(self) -> Seen:
+        try:
+            job = self._api.get(TFJOB, self._name, namespace=self._namespace)
+        except NotFound:
+            job = None
+        pods = self._api.list(POD, namespace=self._namespace, labels=f"{JOB_NAME}={self._name}")
+        return Seen(job=job, pods=pods.items, record=self._store.get(self._gang))
+
+    def _do(self, action: Action) -> None:
+        match action:
+            case Create():
+                try:
+                    self._api.create(TFJOB, self._manifest)
+                    log.info("%s: created", self._name)
+                except AlreadyExists:
+                    log.info("%s: is there already", self._name)
+            case Pin(pod=pod, node=node):
+                name = pod["metadata"]["name"]
+                self._api.patch(POD, name, pinned(pod, node), namespace=self._namespace)
+                log.info("%s: goes to %s", name, node)
+            case Renew(expires_at=expires_at):
+                record = self._store.get(self._gang)
+                if record is not None and record.phase in HOLDING:
+                    self._store.update(renewed(record, expires_at))
+            case Bind():
+                admission.bind(
+                    self._store, self._gang, run_id=self._launch.run_id, now=self._clock(), owner=None
+                )
+                log.info("%s: all replicas have their nodes", self._name)
+            case Delete():
+                self._api.delete(TFJOB, self._name, namespace=self._namespace, propagation="Foreground")
+                log.info("%s: deleted", self._name)
+            case End():
+                raise AssertionError("an end is not carried out but recorded")
+
+    def _finish(self, end: End) -> End:
+        while True:
+            try:
+                admission.finish(
+                    self._store,
+                    self._gang,
+                    run_id=self._launch.run_id,
+                    outcome=end.outcome,
+                    reason=end.reason,
+                    now=self._clock(),
+                )
+            except Unreachable as error:
+                log.warning("asking again: %s", error)
+                self._sleep(self._poll_s)
+                continue
+            return end

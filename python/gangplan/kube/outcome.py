@@ -1,0 +1,145 @@
+"""Outcome: what became of a TFJob, told from its conditions and its pods, and why.
+
+It has succeeded only if its controller says so. All conditions are read: after the end the one of the last state change
+is not the last of the list.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gangplan.kube import moments
+from gangplan.kube.enforce import replica_of
+from gangplan.kube.names import TENSORFLOW_CONTAINER
+
+Pod = Mapping[str, Any]
+
+State = Literal["Created", "Running", "Restarting", "Suspended", "Succeeded", "Failed"]
+
+PULL_FAILURES = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
+)
+CONFIG_FAILURES = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+EVICTIONS = frozenset({"EvictionByEvictionAPI", "TerminationByKubelet"})
+NODE_GONE = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
+NODE_LOST = frozenset({"NodeLost", "NodeShutdown", "Terminated", "Shutdown"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why a replica does not run, or ended badly.
+
+    Attributes:
+        cause: Stable name of the kind: ``ImagePull``, ``Unschedulable``, ``Evicted``, ``Preempted``, ``OOMKilled``,
+            ``NodeLost``, ``Config``, ``Crashed``.
+        replica: The replica, ``worker-1``.
+        text: What is wrong, in a sentence.
+        since: Seconds since 1970 from which it is so; None: not told.
+    """
+
+    cause: str
+    replica: str
+    text: str
+    since: float | None = None
+
+
+def state_of(job: Mapping[str, Any]) -> State:
+    """Where a TFJob stands, by its conditions that hold; Created if its controller has not said anything."""
+    holding = {item["type"] for item in _conditions(job) if item.get("status") == "True"}
+    order: tuple[State, ...] = ("Succeeded", "Failed", "Suspended", "Restarting", "Running")
+    return next((state for state in order if state in holding), "Created")
+
+
+def told_by(job: Mapping[str, Any], state: State) -> str:
+    """What the controller says about a state; empty if nothing."""
+    texts = [item.get("message") or "" for item in _conditions(job) if item.get("type") == state]
+    return next(iter(texts), "")
+
+
+def _conditions(item: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = (item.get("status") or {}).get("conditions") or ()
+    return found
+
+
+def troubles(pods: Sequence[Pod]) -> tuple[Trouble, ...]:
+    """What is wrong with the replicas, those that ended first."""
+    found = [trouble for pod in pods for trouble in _troubles_of(pod)]
+    return tuple(sorted(found, key=lambda trouble: (trouble.since or 0.0, trouble.replica)))
+
+
+def _troubles_of(pod: Pod) -> Iterator[Trouble]:
+    replica = replica_name(pod)
+    status = pod.get("status") or {}
+    if status.get("phase") == "Failed":
+        yield _failure(pod, replica)
+        return
+    for item in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        waiting = (item.get("state") or {}).get("waiting") or {}
+        reason, message = waiting.get("reason") or "", waiting.get("message") or ""
+        if reason in PULL_FAILURES:
+            yield Trouble(
+                cause="ImagePull", replica=replica, text=f"its image cannot be pulled: {message or reason}"
+            )
+        elif reason in CONFIG_FAILURES:
+            yield Trouble(
+                cause="Config", replica=replica, text=f"its container cannot be made: {message or reason}"
+            )
+    for item in status.get("conditions") or ():
+        if item.get("type") == "PodScheduled" and item.get("reason") == "Unschedulable":
+            since = _seconds(item.get("lastTransitionTime"))
+            text = f"it cannot be scheduled: {item.get('message') or 'no reason was given'}"
+            yield Trouble(cause="Unschedulable", replica=replica, text=text, since=since)
+
+
+def _failure(pod: Pod, replica: str) -> Trouble:
+    status = pod["status"]
+    ended = terminated(pod) or {}
+    since = _seconds(ended.get("finishedAt"))
+    disrupted: Mapping[str, Any] = next(
+        (
+            item
+            for item in _conditions(pod)
+            if item.get("type") == "DisruptionTarget" and item.get("status") == "True"
+        ),
+        {},
+    )
+    reason, by = status.get("reason") or "", disrupted.get("reason") or ""
+    detail = status.get("message") or disrupted.get("message") or ended.get("message") or ""
+    if by.startswith("Preemption"):
+        cause, text = "Preempted", "it was preempted"
+    elif reason == "Evicted" or by in EVICTIONS:
+        cause, text = "Evicted", "it was evicted"
+    elif reason in NODE_LOST or by in NODE_GONE:
+        cause, text = "NodeLost", "its node is gone"
+    elif ended.get("reason") == "OOMKilled":
+        cause, text = "OOMKilled", "it needed more memory than its limit (OOMKilled)"
+    elif (code := ended.get("exitCode")) is not None:
+        cause, text = "Crashed", f"it ended with exit code {code}"
+    else:
+        cause, text = "Crashed", "it failed"
+    return Trouble(cause=cause, replica=replica, text=f"{text}: {detail}" if detail else text, since=since)
+
+
+def replica_name(pod: Pod) -> str:
+    """``worker-1``; the pod's own name if its labels do not tell."""
+    found = replica_of(pod)
+    return str(pod["metadata"]["name"]) if found is None else f"{found[0]}-{found[1]}"
+
+
+def terminated(pod: Pod) -> Mapping[str, Any] | None:
+    """How the ``tensorflow`` container ended; None if it has not."""
+    for item in (pod.get("status") or {}).get("containerStatuses") or ():
+        if item.get("name") == TENSORFLOW_CONTAINER:
+            found: Mapping[str, Any] | None = (item.get("state") or {}).get("terminated")
+            return found
+    return None
+
+
+def exit_code(pod: Pod) -> int | None:
+    """Exit code of the ``tensorflow`` container; None while it runs, or if it never did."""
+    ended = terminated(pod)
+    return None if ended is None else ended.get("exitCode")
+
+
+def _seconds(text: str | None) -> float | None:
+    return None if not text else moments.seconds(text)
