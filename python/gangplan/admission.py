@@ -16,7 +16,7 @@ from typing import Literal
 
 from gangplan import solver
 from gangplan.config import Terms
-from gangplan.errors import Conflict, InvalidInput
+from gangplan.errors import Conflict, InvalidInput, Problem
 from gangplan.options import SolveOptions
 from gangplan.plan import Earmark, Plan, Rejection
 from gangplan.record import WAITING, GangRecord, Outcome, Owner, Reservation, enter
@@ -142,15 +142,22 @@ def decide(
             return snapshot, solver.solve(snapshot, options), unsound
         except InvalidInput as error:
             waiting = {record.name for record in taken if record.phase in WAITING}
-            found: dict[str, list[str]] = {}
-            for problem in error.problems:
-                if (match := _GANG_PATH.fullmatch(problem.path)) is not None:
-                    place = f"{match[2]}: " if match[2] else ""
-                    found.setdefault(snapshot.gangs[int(match[1])].name, []).append(place + problem.message)
-            blamed = {name: "; ".join(texts) for name, texts in found.items() if name in waiting}
+            blamed = {
+                name: text for name, text in at_fault(snapshot, error.problems).items() if name in waiting
+            }
             if not blamed:
                 raise
             unsound |= blamed
+
+
+def at_fault(snapshot: Snapshot, problems: Iterable[Problem]) -> dict[str, str]:
+    """Gangs of a snapshot that are wrong, and what is wrong with each."""
+    found: dict[str, list[str]] = {}
+    for problem in problems:
+        if (match := _GANG_PATH.fullmatch(problem.path)) is not None:
+            place = f"{match[2]}: " if match[2] else ""
+            found.setdefault(snapshot.gangs[int(match[1])].name, []).append(place + problem.message)
+    return {name: "; ".join(texts) for name, texts in found.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ import gangplan as gp
 
 COMMANDS = (
     "run", "solve", "explain", "check", "list", "get", "logs", "delete", "demo", "demo deadlock", "demo affinity",
-    "demo all", "version",
+    "demo all", "version", "snapshot", "snapshot take", "snapshot show", "snapshot diff",
 )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def test_help_is_complete_and_has_an_example(tmp_path, command):
     done = gangplan(tmp_path, *command.split(), "--help")
     assert done.returncode == 0
     assert "Usage:" in done.stdout
-    if command != "demo":
+    if command not in {"demo", "snapshot"}:
         assert f"Example: gangplan {command}" in re.sub(r"\s+", " ", done.stdout)
 
 

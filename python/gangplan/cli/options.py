@@ -16,3 +16,12 @@ Home = Annotated[
         show_default=False,
     ),
 ]
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--kubeconfig",
+        help="The kubeconfig. [default: KUBECONFIG, ~/.kube/config; in a pod its service account]",
+        show_default=False,
+    ),
+]
+Context = Annotated[str | None, typer.Option("--context", help="The context in the kubeconfig.")]

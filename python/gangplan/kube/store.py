@@ -16,6 +16,22 @@ from gangplan.kube.lease import Lead, LeaseLock
 from gangplan.record import WAITING, GangRecord
 
 
+def read_records(api: Api, *, namespace: str = "") -> tuple[GangRecord, ...]:
+    """All records, by name, for who only looks. An object of a version that cannot be read is none.
+
+    Args:
+        api: The API server.
+        namespace: The namespace whose gangs are seen; empty: all.
+    """
+    records = []
+    for item in api.list(GANG, namespace=namespace).items:
+        try:
+            records.append(to_record(item))
+        except InvalidInput:
+            continue
+    return tuple(sorted(records, key=lambda record: record.name))
+
+
 class GangStore:
     """Gangs of one namespace, or of all."""
 
@@ -39,14 +55,7 @@ class GangStore:
 
     def records(self) -> tuple[GangRecord, ...]:
         """All records, by name. An object of a version that cannot be read is none."""
-        listed = self._api.list(GANG, namespace=self._namespace)
-        records = []
-        for item in listed.items:
-            try:
-                records.append(to_record(item))
-            except InvalidInput:
-                continue
-        return tuple(sorted(records, key=lambda record: record.name))
+        return read_records(self._api, namespace=self._namespace)
 
     def get(self, name: str) -> GangRecord | None:
         """The record of a gang, if there is one."""

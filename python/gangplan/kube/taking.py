@@ -1,0 +1,62 @@
+"""Taking a snapshot of a cluster with its gangs, as a cycle of admission would see it now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gangplan.admission import at_fault
+from gangplan.documents import encode
+from gangplan.errors import InvalidInput, NotInstalled
+from gangplan.kube.api import Api
+from gangplan.kube.snapshot import SnapshotReader
+from gangplan.kube.store import read_records
+from gangplan.record import WAITING, GangRecord
+from gangplan.record_snapshot import combine
+from gangplan.snapshot import Snapshot
+from gangplan.solver import validate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A sound snapshot of a cluster.
+
+    Attributes:
+        snapshot: Nodes, queues, levels, quotas, what runs, and the gangs that wait or hold room.
+        left_out: Waiting gangs that name what this cluster does not have, and what is wrong with each.
+    """
+
+    snapshot: Snapshot
+    left_out: Mapping[str, str]
+
+
+def take(api: Api, *, now: float) -> Taken:
+    """Read a cluster; nothing is written to it.
+
+    Args:
+        api: Its API server.
+        now: Seconds since 1970.
+
+    Raises:
+        ClusterError: The server does not answer or does not allow it.
+        InvalidInput: Queues, levels or quotas contradict each other; every problem is named.
+    """
+    cluster = SnapshotReader(api).read()
+    records = _records(api)
+    left_out: dict[str, str] = {}
+    while True:
+        taken = [record for record in records if record.name not in left_out]
+        snapshot = combine(cluster.snapshot, taken, now=now, members=cluster.members)
+        problems = validate("snapshot", encode(snapshot))
+        if not problems:
+            return Taken(snapshot=snapshot, left_out=left_out)
+        waiting = {record.name for record in taken if record.phase in WAITING}
+        faults = {name: text for name, text in at_fault(snapshot, problems).items() if name in waiting}
+        if not faults:
+            raise InvalidInput(problems, "the cluster")
+        left_out |= faults
+
+
+def _records(api: Api) -> tuple[GangRecord, ...]:
+    try:
+        return read_records(api)
+    except NotInstalled:
+        return ()
