@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 import gangplan.kube.client
 from gangplan.cli.main import app
-from gangplan.kube.kinds import GANG, GANG_QUEUE, NODE
+from gangplan.kube.kinds import GANG, GANG_QUEUE, NODE, Kind
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 ALLOCATABLE = {"cpu": "8", "memory": "16Gi", "pods": "110", "nvidia.com/gpu": "4"}
@@ -43,14 +43,14 @@ class Commands:
     def add_node(self, name: str, **labels: str) -> None:
         """Add a ready node with 8 cores and 4 GPUs."""
         status = {"allocatable": ALLOCATABLE, "conditions": [{"type": "Ready", "status": "True"}]}
-        self.server.create(NODE, {"metadata": {"name": name, "labels": labels}, "spec": {}})
+        self._create(NODE, {"metadata": {"name": name, "labels": labels}, "spec": {}})
         self.server.patch(NODE, name, {"status": status}, subresource="status")
 
     def add_gang(self, name: str, workers: int, **spec: object) -> None:
         """Add a gang of workers with a GPU each, which waits."""
         roles = [{"name": "worker", "replicas": workers, "requests": {"nvidia.com/gpu": "1"}}]
         metadata = {"name": name, "namespace": "default"}
-        self.server.create(GANG, {"metadata": metadata, "spec": {"roles": roles, **spec}})
+        self._create(GANG, {"metadata": metadata, "spec": {"roles": roles, **spec}})
 
     def reserve(self, name: str, *nodes: str) -> None:
         """Let a gang hold places for its workers."""
@@ -60,4 +60,7 @@ class Commands:
 
     def add_queue(self, name: str, **spec: object) -> None:
         """Add a queue."""
-        self.server.create(GANG_QUEUE, {"metadata": {"name": name}, "spec": spec})
+        self._create(GANG_QUEUE, {"metadata": {"name": name}, "spec": spec})
+
+    def _create(self, kind: Kind, body: dict[str, Any]) -> None:
+        self.server.create(kind, {"apiVersion": kind.api_version, "kind": kind.name, **body})

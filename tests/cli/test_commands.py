@@ -14,7 +14,7 @@ import gangplan as gp
 
 COMMANDS = (
     "run", "solve", "explain", "check", "list", "get", "logs", "delete", "demo", "demo deadlock", "demo affinity",
-    "demo all", "version", "snapshot", "snapshot take", "snapshot show", "snapshot diff",
+    "demo all", "version", "snapshot", "snapshot take", "snapshot show", "snapshot diff", "queue", "queue list", "queue get", "queue set",
 )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def test_help_is_complete_and_has_an_example(tmp_path, command):
     done = gangplan(tmp_path, *command.split(), "--help")
     assert done.returncode == 0
     assert "Usage:" in done.stdout
-    if command not in {"demo", "snapshot"}:
+    if command not in {"demo", "snapshot", "queue"}:
         assert f"Example: gangplan {command}" in re.sub(r"\s+", " ", done.stdout)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import bench, check, demo, explain, gang, run, snapshot, solve, version
+from gangplan.cli import bench, check, demo, explain, gang, queue, run, snapshot, solve, version
 
 app = typer.Typer(
     name="gangplan",
@@ -39,6 +39,7 @@ app.command(name="list")(gang.list_gangs)
 app.command(name="get")(gang.get)
 app.command(name="logs")(gang.logs)
 app.command(name="delete")(gang.delete)
+app.add_typer(queue.app, name="queue")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(demo.app, name="demo")
 app.command(name="version")(version.show)
