@@ -21,6 +21,10 @@ def server() -> ApiServer:
     return ApiServer(crds=[yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))])
 
 
+def add(server, kind, body):
+    server.create(kind, {"apiVersion": kind.api_version, "kind": kind.name, **body})
+
+
 def add_node(server, name="n1", *, spec=None, labels=None, ready="True", gpus=4):
     allocatable = {"cpu": "8", "memory": "16Gi", "pods": "110", GPU: str(gpus)}
     status = {"allocatable": allocatable, "conditions": [{"type": "Ready", "status": ready}]}
@@ -86,7 +90,7 @@ def test_every_pod_with_a_node_holds_its_place_until_it_has_ended(server):
 def test_pods_of_gangs_that_there_are_are_told_as_their_replicas(server):
     add_node(server)
     spec = {"roles": [{"name": "chief", "replicas": 1, "requests": {"cpu": "1"}}]}
-    server.create(GANG, {"metadata": {"name": "g", "namespace": "default"}, "spec": spec})
+    add(server, GANG, {"metadata": {"name": "g", "namespace": "default"}, "spec": spec})
 
     def labels(gang, kind="master", index="0"):
         prefix = "training.kubeflow.org/replica-"
@@ -104,8 +108,8 @@ def test_pods_of_gangs_that_there_are_are_told_as_their_replicas(server):
 def test_queues_and_levels_are_read(server):
     add_node(server, labels={"zone": "z", "rack": "r"})
     spec = {"limit": {GPU: 8}, "weight": 3, "open": False, "deserved": {"cpu": "4"}}
-    server.create(GANG_QUEUE, {"metadata": {"name": "q"}, "spec": spec})
-    server.create(GANG_TOPOLOGY, {"metadata": {"name": "net"}, "spec": {"levels": ["zone", "rack"]}})
+    add(server, GANG_QUEUE, {"metadata": {"name": "q"}, "spec": spec})
+    add(server, GANG_TOPOLOGY, {"metadata": {"name": "net"}, "spec": {"levels": ["zone", "rack"]}})
     found = read(server).snapshot
     assert found.topology == ("zone", "rack")
     (queue,) = found.queues
@@ -122,7 +126,7 @@ def test_levels_may_be_told_by_a_tree(server):
         {"name": "r2", "level": "rack", "parent": "z1", "nodes": ["n2"]},
     ]
     body = {"metadata": {"name": "net"}, "spec": {"levels": ["zone", "rack"], "domains": domains}}
-    server.create(GANG_TOPOLOGY, body)
+    add(server, GANG_TOPOLOGY, body)
     found = {node.name: node.labels for node in read(server).snapshot.nodes}
     assert found == {"n1": {"zone": "z1", "rack": "r1"}, "n2": {"zone": "z1", "rack": "r2"}, "n3": {}}
 
@@ -134,7 +138,7 @@ def test_all_that_is_wrong_with_a_tree_is_told(server):
         {"name": "r1", "level": "rack", "parent": "z1"},
     ]
     body = {"metadata": {"name": "net"}, "spec": {"levels": ["zone", "rack"], "domains": domains}}
-    server.create(GANG_TOPOLOGY, body)
+    add(server, GANG_TOPOLOGY, body)
     with pytest.raises(gp.InvalidInput) as caught:
         read(server)
     assert {(problem.path, problem.code) for problem in caught.value.problems} >= {
@@ -146,10 +150,10 @@ def test_all_that_is_wrong_with_a_tree_is_told(server):
 
 def test_of_several_topologies_the_default_one_counts(server):
     for name, levels in [("a", ["zone"]), ("b", ["rack"])]:
-        server.create(GANG_TOPOLOGY, {"metadata": {"name": name}, "spec": {"levels": levels}})
+        add(server, GANG_TOPOLOGY, {"metadata": {"name": name}, "spec": {"levels": levels}})
     with pytest.raises(gp.InvalidInput, match=r"several \(a, b\): name the one that counts 'default'"):
         read(server)
-    server.create(GANG_TOPOLOGY, {"metadata": {"name": "default"}, "spec": {"levels": ["block"]}})
+    add(server, GANG_TOPOLOGY, {"metadata": {"name": "default"}, "spec": {"levels": ["block"]}})
     assert read(server).snapshot.topology == ("block",)
 
 
