@@ -51,7 +51,7 @@ RULES: Mapping[type, list[Schema]] = {
     ],
     resources.GangTopologySpec: [
         rule(
-            "self.domains.all(d, d.level in self.levels)",
+            "!has(self.domains) || self.domains.all(d, d.level in self.levels)",
             "the level of a domain must be one of the levels",
         ),
     ],
