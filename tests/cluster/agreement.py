@@ -64,18 +64,23 @@ class Sequence:
 
     def __post_init__(self) -> None:
         self.namespace = f"sequence-{self.seed}"
+        self.holds = self.seed % 2 == 0
         self.server = ApiServer(crds=[WIDGETS], namespaces=[self.namespace])
         self.server.create(
             CONFIG_MAP, {"metadata": {"name": OF_EVERY_NAMESPACE, "namespace": self.namespace}}
         )
-        self.model, self.real = (World(api, self.namespace) for api in (self.server, self.connection))
+        self.model, self.real = (
+            World(api, self.namespace, holds=self.holds) for api in (self.server, self.connection)
+        )
 
     def run(self) -> Self:
         """Do all operations, and compare what clients saw of them and of what followed."""
         starts = [
             (kind, self.server.moment(), self.connection.moment()) for kind in (CONFIG_MAP, POD, WIDGET)
         ]
-        for operation in operations(random.Random(self.seed), self.count, self.collected):
+        for operation in operations(
+            random.Random(self.seed), self.count, collected=self.collected, holds=self.holds
+        ):
             self.done.append(operation)
             expected, found = self.model.do(operation), self.real.do(operation)
             self.agree("outcomes", expected, found)

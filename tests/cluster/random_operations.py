@@ -68,10 +68,13 @@ class Outcome:
 class World:
     """A namespace of a server with three clients."""
 
-    def __init__(self, api: Api, namespace: str) -> None:
-        self.api, self.namespace = api, namespace
+    def __init__(self, api: Api, namespace: str, *, holds: bool) -> None:
+        self.api, self.namespace, self._holds = api, namespace, holds
         self._minds: list[Mind] = [{} for _ in range(CLIENTS)]
         self._uids: dict[Place, str] = {}
+        # Where finalizers hold objects back, nobody writes down an owner that somebody deleted: as long as something held
+        # back still names it, a real garbage collector leaves whatever comes to name it later.
+        self._deleted: set[str] = set()
 
     def do(self, operation: Operation) -> Outcome:
         """Do an operation; the client remembers what it read."""
@@ -81,12 +84,16 @@ class World:
         except ClusterError as error:
             by_quota = " by a quota" if " quota: " in str(error) else ""
             return Outcome(error=f"{type(error).__name__}{by_quota}")
+        if operation.verb == "delete":
+            self._deleted.add(self._uids.get((operation.kind, operation.name), ""))
         seen = []
         for obj in found:
             place = (operation.kind, obj["metadata"]["name"])
             known = mind.get(place)
             mind[place] = obj
             self._uids[place] = obj["metadata"]["uid"]
+            if "deletionTimestamp" in obj["metadata"]:
+                self._deleted.add(obj["metadata"]["uid"])
             is_news = (
                 known is None or known["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]
             )
@@ -163,6 +170,10 @@ class World:
                 for place, (kind, name) in enumerate(operation.owners)
                 if (kind, name) in self._uids
             ]
+        if owners := (body.get("metadata") or {}).get("ownerReferences"):
+            body["metadata"]["ownerReferences"] = [
+                owner for owner in owners if not self._holds or owner["uid"] not in self._deleted
+            ]
         return body
 
 
@@ -206,18 +217,21 @@ def _units(amounts: Mapping[str, Any]) -> dict[str, int]:
 # ---- chance
 
 
-def operations(chance: random.Random, count: int, collected: Sequence[Kind]) -> Iterator[Operation]:
+def operations(
+    chance: random.Random, count: int, *, collected: Sequence[Kind], holds: bool
+) -> Iterator[Operation]:
     """Random operations, often on the same few objects.
 
     Args:
         chance: Where they come from.
         count: How many.
         collected: Kinds whose objects own others and are deleted in ways that the garbage collector completes.
+        holds: Whether some have finalizers, which hold them back when they are deleted.
     """
     alive: list[Place] = []
     weights = chance.choice((_WITHOUT_QUOTA, _WITH_QUOTA))
     for number in range(count):
-        operation = _operation(chance, weights, collected, alive)
+        operation = _operation(chance, weights, collected, holds, alive)
         if weights is _WITH_QUOTA and (operation.verb, operation.kind) == ("create", POD):
             # A quota counts a pod that then is not created because there is one of that name; a real controller forgets
             # that when it counts the next time, and how often it does is a race. So there never is one of that name.
@@ -234,7 +248,11 @@ _WITHOUT_QUOTA, _WITH_QUOTA = {CONFIG_MAP: 4, POD: 4, WIDGET: 4}, {CONFIG_MAP: 2
 
 
 def _operation(
-    chance: random.Random, weights: Mapping[Kind, int], collected: Sequence[Kind], alive: Sequence[Place]
+    chance: random.Random,
+    weights: Mapping[Kind, int],
+    collected: Sequence[Kind],
+    holds: bool,
+    alive: Sequence[Place],
 ) -> Operation:
     """An operation, often on an object that there probably is."""
     kind = chance.choices(list(weights), list(weights.values()))[0]
@@ -256,7 +274,7 @@ def _operation(
     fields: Object = {}
     owners: tuple[Place, ...] | None = None
     if verb in ("create", "replace", "patch"):
-        fields = _fields(chance, kind, name, is_patch=verb == "patch")
+        fields = _fields(chance, kind, is_held=holds and _may_be_held(name), is_patch=verb == "patch")
         if kind in _OWNERS and chance.random() < 0.5:
             owners = _owners(chance, kind, collected)
     elif "status" in verb:
@@ -308,12 +326,12 @@ def _may_be_held(name: str) -> bool:
     return name.endswith("-2")
 
 
-def _fields(chance: random.Random, kind: Kind, name: str, *, is_patch: bool = False) -> Object:
+def _fields(chance: random.Random, kind: Kind, *, is_held: bool, is_patch: bool) -> Object:
     made = {CONFIG_MAP: _config, POD: _pod, QUOTA: _quota, WIDGET: _widget}[kind](chance)
     metadata: Object = {}
     if chance.random() < 0.5:
         metadata["labels"] = {"team": chance.choice(("a", "b", "c"))}
-    if kind in (CONFIG_MAP, WIDGET) and _may_be_held(name) and chance.random() < 0.6:
+    if kind in (CONFIG_MAP, WIDGET) and is_held and chance.random() < 0.6:
         metadata["finalizers"] = chance.choice(([_HOLD], [_HOLD], [], ["hold"]))
     if chance.random() < 0.04:
         metadata["labels"] = chance.choice(({"team": "not a label"}, {"-": "a"}, {"team": 3}))
