@@ -119,8 +119,8 @@ def test_the_model_and_a_real_api_server_agree(
         [f"{len(differences)} of {SEQUENCES} sequences differ", *differences[:MOST_TOLD]]
     )
     sequences = [future.result() for future in futures]
-    for sequence in sequences:  # nothing happened to them since
-        sequence.wait_for_rest()
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        list(pool.map(Sequence.wait_for_rest, sequences))  # nothing happened to them since
     counts = sum((sequence.counts for sequence in sequences), Counter[str]())
     with capsys.disabled():
         head = f"{SEQUENCES} sequences of {OPERATIONS} operations, the same on the model and on a real API server:"
