@@ -71,7 +71,7 @@ FIELDS: Mapping[type, Mapping[str, str]] = {
 a ``key``."""
 
 RESOURCES = re.compile(
-    r"cpu|memory|pods|storage|ephemeral-storage|nvidia\.com/gpu|amd\.com/gpu|hugepages-.*", re.DOTALL
+    r"cpu|memory|pods|storage|ephemeral-storage|nvidia\.com/gpu|amd\.com/gpu|hugepages-\w+"
 )
 LABELS = re.compile(
     r"node|kubernetes\.io/hostname|topology\.kubernetes\.io/(region|zone)|gangplan\.dev/(gang|role)"
@@ -81,6 +81,7 @@ LABELS = re.compile(
 ROLES = frozenset({"chief", "ps", "worker", "evaluator"})
 """Roles of a TFJob."""
 
+_VALUE_OF = "value of "
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _NAMES_IN_LABELS = {
     "kubernetes.io/hostname": "node",
@@ -125,21 +126,19 @@ def redact(snapshot: Snapshot) -> Redacted:
             compared.add(_value_of(expression.key))
 
     _renamed(snapshot, collect, compare)
-    names = {
-        word: _ranked(texts, _word(word), _stays(word, texts, compared))
-        for word, texts in sorted(found.items())
-    }
+    names: dict[str, dict[str, str]] = {}
+    values = 0  # numbered through, so that a value tells its label too
+    for what, texts in sorted(found.items()):
+        is_value = what.startswith(_VALUE_OF)
+        kept = _stays(what, texts, compared)
+        names[what] = _ranked(texts, "value" if is_value else what, kept, first=values if is_value else 0)
+        values += len(texts) if is_value else 0
     snapshot = _renamed(snapshot, lambda word, name: names[word][name], lambda _: None)
     return Redacted(snapshot=snapshot, names=names)
 
 
 def _value_of(key: str) -> str:
-    return _NAMES_IN_LABELS.get(key, f"value of {key}")
-
-
-def _word(what: str) -> str:
-    """The word that a replacement begins with."""
-    return "value" if what.startswith("value of ") else what
+    return _NAMES_IN_LABELS.get(key, _VALUE_OF + key)
 
 
 def _stays(what: str, names: set[str], compared: set[str]) -> set[str]:
@@ -157,14 +156,14 @@ def _stays(what: str, names: set[str], compared: set[str]) -> set[str]:
     return kept | (names & {""})
 
 
-def _ranked(names: Iterable[str], word: str, kept: set[str]) -> dict[str, str]:
+def _ranked(names: Iterable[str], word: str, kept: set[str], *, first: int) -> dict[str, str]:
     """Name → its replacement, in the same order: what lies between two kept names lies between them afterwards."""
     fixed = sorted(kept)
     ordered = sorted(names)
-    digits = max(5, len(str(len(ordered))))
+    digits = max(5, len(str(first + len(ordered))))
     return {
         name: name if name in kept else f"{_start(word, fixed, bisect(fixed, name))}-{rank:0{digits}}"
-        for rank, name in enumerate(ordered)
+        for rank, name in enumerate(ordered, first)
     }
 
 
@@ -172,7 +171,8 @@ def _start(word: str, fixed: list[str], place: int) -> str:
     """How a replacement begins that is to lie behind so many of the kept names."""
     below = fixed[place - 1] if place else ""
     above = fixed[place] if place < len(fixed) else None
-    starts = (word, *(f"{letter}-{word}" for letter in string.ascii_lowercase), f"{below}.{word}")
+    letters = (f"{letter}-{word}" for letter in string.ascii_lowercase)
+    starts = (word, *letters, f"{below}.{word}", f"{below}!{word}")
     return next(start for start in starts if start > below and (above is None or f"{start}." < above))
 
 

@@ -8,11 +8,13 @@ import pytest
 from builders import gang, node, role, snapshot
 from documents.strategies import snapshots as any_snapshots
 from hypothesis import given
+from hypothesis import strategies as st
 from session.strategies import snapshots as sound_snapshots
 
 import gangplan as gp
 from gangplan.documents import encode, to_builtins
 from gangplan.redaction import FIELDS, LABELS, RESOURCES, ROLES, redact
+from gangplan.report.explanation import explain
 from gangplan.solver import load, solve
 
 MADE_UP = re.compile(
@@ -65,10 +67,16 @@ def decided(plan, new):
 
     def facts(why):
         changes = [
-            (change.kind, new("role", change.role), change.resource, change.amount) for change in why.changes
+            (change.kind, new("role", change.role), new("resource", change.resource), change.amount)
+            for change in why.changes
         ]
-        holders = sorted((holder.resource, holder.amount, holder.reserved) for holder in why.holders)
-        levels = [(level.limited_by, counts(level.have), counts(level.need)) for level in why.levels]
+        holders = sorted(
+            (new("resource", holder.resource) or "", holder.amount, holder.reserved) for holder in why.holders
+        )
+        levels = [
+            (new("resource", level.limited_by), counts(level.have), counts(level.need))
+            for level in why.levels
+        ]
         excluded = [(new("role", one.role), one.rule, one.nodes) for one in why.exclusions]
         told = (
             why.stage,
@@ -76,7 +84,7 @@ def decided(plan, new):
             why.position,
             why.proven,
             why.impossible,
-            why.resource,
+            new("resource", why.resource),
             why.needs,
             why.has,
         )
@@ -95,13 +103,66 @@ def decided(plan, new):
     }
 
 
-@given(sound_snapshots())
+@st.composite
+def crowds(draw):
+    """Sound snapshots with what only some clusters have: labels that are numbers or names, company, uncommon resources."""
+    original = draw(sound_snapshots())
+    nodes = tuple(
+        dataclasses.replace(
+            one,
+            labels={**one.labels, "kubernetes.io/hostname": one.name, "gen": draw(st.sampled_from("0789"))},
+            allocatable={**one.allocatable, "acme.com/chip": draw(st.sampled_from("024"))},
+        )
+        for one in original.nodes
+    )
+    needs = (
+        gp.Expression(key="gen", operator="Gt", values=("7",)),
+        gp.Expression(key="gen", operator="Lt", values=("9",)),
+        gp.Expression(key="kubernetes.io/hostname", operator="NotIn", values=("n0", "elsewhere")),
+        gp.Expression(key="rack", operator="Exists"),
+    )
+    company = st.builds(
+        gp.ReplicaAffinity,
+        level=st.sampled_from(["node", "rack", "kubernetes.io/hostname", "gen"]),
+        match_labels=st.sampled_from(
+            [{"gangplan.dev/gang": "g0"}, {"gangplan.dev/role": "worker"}, {"app": "a"}]
+        ),
+        anti=st.booleans(),
+        required=st.booleans(),
+    )
+
+    def crowded_role(one):
+        return dataclasses.replace(
+            one,
+            labels=draw(st.sampled_from([{}, {"app": "a"}, {"app": "b"}])),
+            requests={**one.requests, "acme.com/chip": draw(st.sampled_from("01"))},
+            node_affinity=tuple(
+                gp.NodeSelectorTerm(expressions=(test,))
+                for test in draw(st.sets(st.sampled_from(needs), max_size=2))
+            ),
+            replica_affinity=tuple(draw(st.lists(company, max_size=1))),
+        )
+
+    gangs = tuple(
+        dataclasses.replace(one, roles=tuple(crowded_role(each) for each in one.roles), namespace="team")
+        for one in original.gangs
+    )
+    quotas = (gp.NamespaceQuota(namespace="team", hard={"acme.com/chip": draw(st.sampled_from("159"))}),)
+    return dataclasses.replace(original, nodes=nodes, gangs=gangs, quotas=quotas)
+
+
+@given(sound_snapshots() | crowds())
 def test_the_plan_of_a_redacted_snapshot_is_the_plan_up_to_names(original):
     redacted = redact(original)
     options = gp.SolveOptions(bypass="earmark", earmark_after_bypasses=1)
+    try:
+        plan = solve(original, options)
+    except gp.InvalidInput:
+        with pytest.raises(gp.InvalidInput):
+            solve(redacted.snapshot, options)
+        return
     expected = decided(
-        solve(original, options),
-        lambda word, name: None if name is None else redacted.names[word][name],
+        plan, lambda word, name: None if name is None else redacted.names.get(word, {}).get(name, name)
     )
     assert decided(solve(redacted.snapshot, options), lambda _, name: name) == expected
 
@@ -168,6 +229,20 @@ def test_no_secret_is_left_in_the_bytes_and_the_gang_is_placed_alike():
     assert set(*redacted_places.values()) == {redacted.names["node"]["acme-n1"]}
 
 
+def test_the_explanation_of_a_redacted_snapshot_is_the_explanation_up_to_names():
+    original = crowded()
+    wide = dataclasses.replace(original.gangs[0].roles[0], replicas=9, min=9)
+    original = dataclasses.replace(original, gangs=(dataclasses.replace(original.gangs[0], roles=(wide,)),))
+    redacted = redact(original)
+    back = {new: old for names in redacted.names.values() for old, new in names.items()}
+    told = explain(redacted.snapshot.gangs[0].name, redacted.snapshot, solve(redacted.snapshot)).as_text()
+    named = re.sub(r"[\w./-]*-\d{5}", lambda found: back[found[0]], told)
+    expected = explain("acme-ns/acme-gang", original, solve(original)).as_text()
+    assert named.split() == expected.split(), "columns are as wide as the names in them"
+    assert "cannot fit this cluster" in expected
+    assert "acme" not in told
+
+
 def test_what_every_cluster_has_keeps_its_name():
     worker = role("worker", requests={"cpu": "1", "hugepages-2Mi": "4Mi"})
     there = node(labels={"topology.kubernetes.io/zone": "z", "kubernetes.io/hostname": "n1"})
@@ -215,9 +290,11 @@ def test_every_text_of_a_snapshot_is_known_as_a_name_or_as_none():
     assert sorted(unknown) == sorted(PLAIN - {"Container.requests values"})
 
 
-@pytest.mark.parametrize("name", ["a", "d", "m", "zz"])
+@pytest.mark.parametrize("name", ["a", "d", "hugepages-1!", "m", "zz"])
 def test_an_uncommon_resource_stays_between_its_neighbours(name):
-    there = node(allocatable={"cpu": "1", "memory": "1", "pods": "1", name: "1"})
+    there = node(
+        allocatable=dict.fromkeys(["cpu", "hugepages-1Gi", "hugepages-1x", "memory", "pods", name], "1")
+    )
     new = redact(snapshot(nodes=(there,))).names["resource"]
     assert sorted(new, key=new.get) == sorted(new)
     assert to_builtins(new)[name] != name
