@@ -1,0 +1,241 @@
+"""What a launcher does about what it sees, and how it says a TFJob has ended: a test for each way."""
+
+from dataclasses import replace
+
+import pytest
+from builders import gang, role
+
+from gangplan.kube.launch import Bind, Create, Delete, End, Launch, Patience, Pin, Renew, Seen
+from gangplan.record import GangRecord, Reservation, enter, new
+
+PLACES = {"ps": ("n1",), "worker": ("n1", "n2")}
+
+
+def record(phase: str = "Reserved", *, expires_at: float | None = 600.0, run_id: str = "run") -> GangRecord:
+    asked = new(gang("x/j", role("ps", 1), role("worker", 2)), uid="u", run_id=run_id, now=0.0)
+    held = Reservation(placement=PLACES, expires_at=expires_at)
+    reserved = enter(asked, "Reserved", now=0.0, reason="admitted", reservation=held)
+    if phase == "Bound":
+        held = replace(held, expires_at=None)
+        return enter(reserved, "Bound", now=1.0, reason="all replicas run", reservation=held)
+    return {"Reserved": reserved, "Pending": asked}.get(phase) or enter(
+        reserved, "Finished", now=1.0, reason="deleted by the user", outcome="Canceled"
+    )
+
+
+def job(*conditions: tuple[str, str], run_id: str = "run", deleting: bool = False) -> dict:
+    told = [{"type": kind, "status": "True", "message": text} for kind, text in conditions]
+    metadata = {"name": "j", "namespace": "x", "labels": {"gangplan.dev/run-id": run_id}}
+    if deleting:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return {"metadata": metadata, "status": {"conditions": told}}
+
+
+CREATED, RUNNING = ("Created", "TFJob j is created."), ("Running", "TFJob j is running.")
+
+
+def pod(
+    kind: str = "worker", index: int = 0, *, node: str | None = "n1", gated: bool = False, **status
+) -> dict:
+    labels = {
+        "training.kubeflow.org/job-name": "j",
+        "training.kubeflow.org/replica-type": kind,
+        "training.kubeflow.org/replica-index": str(index),
+    }
+    spec = {"schedulingGates": [{"name": "gangplan.dev/placement"}]} if gated else {}
+    if node and not gated:
+        spec["nodeName"] = node
+    return {"metadata": {"name": f"j-{kind}-{index}", "labels": labels}, "spec": spec, "status": status}
+
+
+def pods(**fields) -> tuple[dict, ...]:
+    return pod("ps", **fields), pod(index=0, **fields), pod(index=1, **fields)
+
+
+def waiting(reason: str, message: str = "") -> dict:
+    state = {"waiting": {"reason": reason, "message": message}}
+    return {"phase": "Pending", "containerStatuses": [{"name": "tensorflow", "state": state}]}
+
+
+def ended(code: int, reason: str = "Error", at: str = "2026-01-01T00:00:05Z", **status) -> dict:
+    state = {"terminated": {"exitCode": code, "reason": reason, "finishedAt": at}}
+    return {"phase": "Failed", "containerStatuses": [{"name": "tensorflow", "state": state}], **status}
+
+
+def disrupted(reason: str, message: str = "") -> dict:
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
+    return ended(137, conditions=[condition])
+
+
+@pytest.fixture
+def launch() -> Launch:
+    """A launch that has just begun."""
+    return Launch(run_id="run", reservation_s=600.0)
+
+
+def test_an_admitted_gang_gets_its_job(launch):
+    assert launch.step(Seen(job=None, pods=(), record=record()), 1.0) == [Create()]
+
+
+def test_each_gated_pod_is_told_its_node_and_no_other(launch):
+    seen = Seen(
+        job=job(CREATED),
+        pods=(*pods(gated=True), pod(index=2, gated=True), pod("ps", node="n1")),
+        record=record(),
+    )
+    told = launch.step(seen, 1.0)
+    assert [(pin.pod["metadata"]["name"], pin.node) for pin in told] == [
+        ("j-ps-0", "n1"),
+        ("j-worker-0", "n1"),
+        ("j-worker-1", "n2"),
+    ]
+    assert all(isinstance(pin, Pin) for pin in told)
+
+
+def test_a_gang_is_bound_when_its_last_replica_has_its_node(launch):
+    some = Seen(job=job(CREATED), pods=pods()[:2], record=record())
+    assert launch.step(some, 1.0) == []
+    assert launch.step(replace(some, pods=pods()), 2.0) == [Bind()]
+    assert launch.step(Seen(job=job(RUNNING), pods=pods(), record=record("Bound")), 3.0) == []
+
+
+def test_a_reservation_is_renewed_before_half_of_its_time_is_over(launch):
+    seen = Seen(job=job(CREATED), pods=(), record=record())
+    assert launch.step(seen, 299.0) == []
+    assert launch.step(seen, 300.0) == [Renew(expires_at=900.0)]
+
+
+@pytest.mark.parametrize("phase", ["Reserved", "Bound"])
+def test_another_launcher_goes_on_where_one_was_killed(launch, phase):
+    seen = Seen(job=job(RUNNING), pods=pods(), record=record(phase))
+    assert Create() not in launch.step(seen, 5.0)
+    assert launch.step(replace(seen, job=job(RUNNING, ("Succeeded", "done"))), 6.0) == [
+        End(outcome="Succeeded", reason="done")
+    ]
+
+
+def test_it_has_succeeded_only_if_its_controller_says_so(launch):
+    done = pods(phase="Succeeded")
+    assert launch.step(Seen(job=job(RUNNING), pods=done, record=record("Bound")), 1.0) == []
+
+
+ENDS = {
+    "a crash": (ended(3), "Failed", "worker-1: it ended with exit code 3"),
+    "too little memory": (ended(137, "OOMKilled"), "Failed", "needed more memory than its limit (OOMKilled)"),
+    "preemption": (disrupted("PreemptionByScheduler", "by p"), "Failed", "worker-1: it was preempted: by p"),
+    "eviction": (disrupted("EvictionByEvictionAPI", "drain"), "Failed", "worker-1: it was evicted: drain"),
+    "eviction by the node": (ended(137, reason="Error") | {"reason": "Evicted", "message": "disk"}, "Failed",
+                             "worker-1: it was evicted: disk"),
+    "a lost node": (disrupted("DeletionByTaintManager", "not ready"), "Failed",
+                    "worker-1: its node is gone: not ready"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "outcome", "reason"), ENDS.values(), ids=ENDS)
+def test_a_failure_names_the_replica_that_failed_first_and_why(launch, status, outcome, reason):
+    later = ended(1, at="2026-01-01T00:00:09Z")
+    seen = Seen(
+        job=job(RUNNING, ("Failed", "TFJob j has failed because 2 replicas failed.")),
+        pods=(pod("ps", **later), pod(index=0), pod(index=1, **status)),
+        record=record("Bound"),
+    )
+    (end,) = launch.step(seen, 1.0)
+    assert (end.outcome, end.replica) == (outcome, "worker-1")
+    assert reason in end.reason
+
+
+def test_a_job_that_passed_its_deadline_is_told_so(launch):
+    failed = ("Failed", "TFJob j has failed because it was active longer than specified deadline")
+    (end,) = launch.step(Seen(job=job(failed), pods=(), record=record("Bound")), 1.0)
+    assert (end.outcome, end.reason) == ("TimedOut", failed[1])
+
+
+def test_a_failure_without_pods_says_what_the_controller_said(launch):
+    (end,) = launch.step(Seen(job=job(("Failed", "no pods")), pods=(), record=record("Bound")), 1.0)
+    assert end == End(outcome="Failed", reason="no pods")
+
+
+def test_a_job_that_somebody_deleted_is_not_made_again(launch):
+    there = Seen(job=job(RUNNING), pods=pods(), record=record())
+    launch.step(there, 1.0)
+    (end,) = launch.step(replace(there, job=None, pods=()), 2.0)
+    assert end == End(outcome="Canceled", reason="the TFJob was deleted by somebody else")
+    bound = Seen(job=None, pods=(), record=record("Bound"))
+    assert Launch(run_id="run", reservation_s=1.0).step(bound, 1.0) == [end]
+
+
+def test_a_job_that_somebody_suspended_is_told_so(launch):
+    (end,) = launch.step(Seen(job=job(CREATED, ("Suspended", "")), pods=(), record=record("Bound")), 1.0)
+    assert end.outcome == "Canceled"
+    assert "suspended by somebody else" in end.reason
+
+
+def test_a_job_of_another_run_is_left_alone(launch):
+    (end,) = launch.step(Seen(job=job(RUNNING, run_id="other"), pods=pods(), record=record()), 1.0)
+    assert end.outcome == "Failed"
+    assert "belongs to another run, other" in end.reason
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome", "reason"),
+    [
+        (None, "Canceled", "the record of the gang was removed"),
+        (record("Pending"), "Failed", "the gang holds no room any more: it is Pending"),
+        (record("Finished"), "Canceled", "deleted by the user"),
+        (record(run_id="other"), "Failed", "belongs to another run, other"),
+    ],
+)
+def test_a_job_whose_gang_holds_no_room_is_deleted_and_nothing_left_of_it(launch, found, outcome, reason):
+    seen = Seen(job=job(RUNNING), pods=pods(), record=found)
+    assert launch.step(seen, 1.0) == [Delete()]
+    assert launch.step(replace(seen, job=job(RUNNING, deleting=True)), 2.0) == []
+    assert launch.step(replace(seen, job=None), 3.0) == [], "its pods are still there"
+    (end,) = launch.step(replace(seen, job=None, pods=()), 4.0)
+    assert end.outcome == outcome
+    assert reason in end.reason
+
+
+TROUBLES = {
+    "image": (
+        waiting("ImagePullBackOff", "no such image"),
+        180.0,
+        "its image cannot be pulled: no such image",
+    ),
+    "volume or secret": (
+        waiting("CreateContainerConfigError", "no secret"),
+        60.0,
+        "cannot be made: no secret",
+    ),
+}
+
+
+@pytest.mark.parametrize(("status", "patience", "reason"), TROUBLES.values(), ids=TROUBLES)
+def test_what_may_pass_is_waited_for_and_then_given_up(launch, status, patience, reason):
+    seen = Seen(job=job(CREATED), pods=(pod("ps"), pod(), pod(index=1, **status)), record=record("Bound"))
+    assert launch.step(seen, 10.0) == []
+    assert launch.step(replace(seen, pods=pods()), 20.0) == [], "it had passed"
+    assert launch.step(seen, 30.0) == []
+    assert launch.step(seen, 29.0 + patience) == []
+    assert launch.step(seen, 30.0 + patience) == [Delete()]
+    (end,) = launch.step(replace(seen, job=None, pods=()), 31.0 + patience)
+    assert (end.outcome, end.replica) == ("Failed", "worker-1")
+    assert reason in end.reason
+
+
+def test_a_replica_that_finds_its_room_taken_is_given_up(launch):
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes"}
+    lost = pod(index=1, node=None, conditions=[condition])
+    seen = Seen(job=job(CREATED), pods=(*pods()[:2], lost), record=record())
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(seen, 60.0) == [Delete()]
+    (end,) = launch.step(replace(seen, job=None, pods=()), 61.0)
+    assert end.reason == "worker-1: it cannot be scheduled: 0/2 nodes; waited for 60 s"
+
+
+def test_a_job_that_no_controller_looks_at_is_given_up():
+    launch = Launch(run_id="run", reservation_s=600.0, patience=Patience(controller=30.0))
+    seen = Seen(job=job(), pods=(), record=record())
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(seen, 30.0) == [Delete()]
+    (end,) = launch.step(replace(seen, job=None), 31.0)
+    assert "is the training-operator running" in end.reason
