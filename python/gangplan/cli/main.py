@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import bench, check, demo, explain, gang, queue, run, snapshot, solve, version
+from gangplan.cli import bench, check, demo, explain, gang, queue, run, snapshot, solve, submit, version
 
 app = typer.Typer(
     name="gangplan",
@@ -35,6 +35,7 @@ app.command(name="solve")(solve.solve)
 app.command(name="explain")(explain.explain)
 app.command(name="check")(check.check)
 app.command(name="bench")(bench.bench)
+app.command(name="submit")(submit.submit)
 app.command(name="list")(gang.list_gangs)
 app.command(name="get")(gang.get)
 app.command(name="logs")(gang.logs)

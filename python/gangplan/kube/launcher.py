@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from gangplan import admission
@@ -53,10 +54,30 @@ class Launcher:
 
     def run(self) -> End:
         """Go on until it has ended, and record how. A server that does not answer is asked again."""
+        end = self._go_on(until_bound=False)
+        assert end is not None, "only a launch until the gang is bound stops before the end"
+        return end
+
+    def run_until_bound(self) -> End | None:
+        """Go on until all replicas have their nodes; how it ended, if it ended before."""
+        return self._go_on(until_bound=True)
+
+    def cancel(self, reason: str) -> None:
+        """End the job and give back its room, unless all of its replicas have their nodes: then it goes on by itself."""
+        record = self._store.get(self._gang)
+        if record is None or record.run_id != self._launch.run_id or record.phase == "Bound":
+            return
+        with suppress(NotFound):
+            self._api.delete(TFJOB, self._name, namespace=self._namespace, propagation="Foreground")
+        self._finish(End(outcome="Canceled", reason=reason))
+
+    def _go_on(self, *, until_bound: bool) -> End | None:
         while True:
             try:
                 seen = self._look()
                 self._on_look(seen)
+                if until_bound and seen.record is not None and seen.record.phase == "Bound":
+                    return None
                 for action in self._launch.step(seen, self._clock()):
                     if isinstance(action, End):
                         return self._finish(action)

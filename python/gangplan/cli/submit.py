@@ -1,0 +1,167 @@
+"""gangplan submit: a TFJob runs on the cluster as a gang: whole and near together, or it waits and says why."""
+
+import time
+import uuid
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gangplan.cli import exits, render
+from gangplan.cli.options import Context, Kubeconfig, Output
+from gangplan.config import settings
+from gangplan.record import GangRecord
+
+
+@exits.guarded
+def submit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The TFJob, in YAML or JSON.")],
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="Where it goes, unless the file says so.")
+    ] = "default",
+    wait_s: Annotated[
+        int, typer.Option("--queue-wait", min=0, help="Seconds to wait for admission before giving up.")
+    ] = 3600,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="Follow the job to its end, not only until all replicas have a node."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the manifest and where it would go now; change nothing.")
+    ] = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """Run a TFJob as a gang: all of its replicas get their nodes together, or it waits and says why.
+
+    Example: gangplan submit examples/mnist-tfjob.yaml --wait
+    """
+    from gangplan.kube.client import connect
+    from gangplan.kube.cluster import KubeCluster
+    from gangplan.kube.submission import submission
+    from gangplan.kube.tfjob import read
+
+    manifest = read(file.read_text(encoding="utf-8"), str(file))
+    wanted = submission(manifest, namespace=namespace, run_id=uuid.uuid4().hex, now=time.time())
+    with connect(kubeconfig=kubeconfig, context=context) as connection:
+        cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
+        if dry_run:
+            _show(cluster, wanted, output)
+            return
+        record = _admitted(cluster, wanted, wait_s)
+        end = _launched(cluster, wanted, to_the_end=wait)
+    if output is not render.Format.TABLE:
+        render.emit(
+            {
+                "name": wanted.gang.name,
+                "run_id": wanted.run_id,
+                "placement": record.reservation and record.reservation.placement,
+                "outcome": end.outcome if end else "Bound",
+                "reason": end.reason if end else "all replicas have their nodes",
+            },
+            output,
+        )
+    elif end is not None:
+        render.say(f"{wanted.gang.name}: {end.outcome}: {end.reason}")
+    if end is not None and (code := exits.code_of_outcome(end.outcome)):
+        raise typer.Exit(code)
+
+
+def _show(cluster: Any, wanted: Any, output: render.Format) -> None:
+    from gangplan import admission
+    from gangplan.kube.tfjob import write
+    from gangplan.record import new
+    from gangplan.report.explanation import explain
+
+    seen, now = cluster.read(), time.time()
+    record = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
+    terms = settings().terms
+    records = (*cluster.store().records(), record)
+    snapshot, plan, unsound = admission.decide(
+        seen.snapshot, records, now=now, terms=terms, members=seen.members
+    )
+    if output is not render.Format.TABLE:
+        name = wanted.gang.name
+        answer = {"placement": plan.placements.get(name), "rejection": plan.rejections.get(name)}
+        render.emit({"manifest": wanted.manifest, **answer, "unsound": unsound.get(name)}, output)
+        return
+    render.say(write(wanted.manifest))
+    if (problem := unsound.get(wanted.gang.name)) is not None:
+        render.say(f"{wanted.gang.name} would wait for ever: {problem}")
+    else:
+        render.say(explain(wanted.gang.name, snapshot, plan).as_text())
+
+
+def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
+    from gangplan.record import new
+    from gangplan.verdict import wait
+
+    store, now, chosen = cluster.store(), time.time(), settings()
+    record = store.create(new(wanted.gang, uid="", run_id=wanted.run_id, now=now))
+    verdict = wait(
+        store,
+        cluster,
+        record,
+        clock=time.time,
+        sleep=time.sleep,
+        terms=chosen.terms,
+        deadline=now + wait_s,
+        poll_s=max(chosen.poll_s, POLL_S),
+        on_change=_tell,
+    )
+    if not verdict.admitted:
+        render.say(f"{record.name}: not admitted: {verdict.reason}")
+        raise typer.Exit(exits.NO)
+    return verdict.record
+
+
+def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> Any:
+    from gangplan.kube.launch import Launch
+    from gangplan.kube.launcher import Launcher
+
+    launcher = Launcher(
+        cluster.api,
+        cluster.store(),
+        wanted.manifest,
+        Launch(run_id=wanted.run_id, reservation_s=settings().terms.reservation_s),
+        clock=time.time,
+        sleep=time.sleep,
+        poll_s=POLL_S,
+        on_look=Told(),
+    )
+    try:
+        return launcher.run() if to_the_end else launcher.run_until_bound()
+    except BaseException as error:
+        launcher.cancel(f"the submission ended: {type(error).__name__}")
+        raise
+
+
+POLL_S = 1.0
+"""Seconds between two looks at a cluster: each is three requests."""
+
+
+def _tell(record: GangRecord) -> None:
+    place = f" at position {record.position}" if record.position else ""
+    render.progress(f"{record.name}: {record.phase}{place}: {record.reason}")
+
+
+class Told:
+    """Tells how replicas come along, each change once."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, str] = {}
+
+    def __call__(self, seen: Any) -> None:
+        """Look at the pods of a job."""
+        from gangplan.kube.outcome import exit_code, replica_name
+
+        for pod in seen.pods:
+            name, status = replica_name(pod), pod.get("status") or {}
+            code = exit_code(pod)
+            now = (status.get("phase") or "Pending") + ("" if code is None else f" (exit code {code})")
+            node = pod["spec"].get("nodeName")
+            line = f"{name}{f' on {node}' if node else ''}: {now}"
+            if self._last.get(name) != line:
+                self._last[name] = line
+                render.progress(line)

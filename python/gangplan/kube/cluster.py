@@ -1,0 +1,62 @@
+"""KubeCluster: a cluster as admission sees it, its records of gangs, and who answers for this process there."""
+
+import os
+import socket
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from gangplan.kube.api import Api
+from gangplan.kube.lease import LeaseLock
+from gangplan.kube.snapshot import SnapshotReader
+from gangplan.kube.store import GangStore
+from gangplan.record import Owner
+from gangplan.store import Cluster
+
+LEASE = "gangplan-admission"
+SYSTEM = "gangplan-system"
+"""The namespace that holds what belongs to the cluster as a whole."""
+
+
+def identity() -> str:
+    """Tells this process from all others there ever were; the first part tells people where it is."""
+    return f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class KubeCluster:
+    """The cluster behind an API server: a :class:`gangplan.store.ClusterView`.
+
+    Attributes:
+        api: The API server.
+        clock: Seconds since 1970.
+        monotonic: Seconds that only grow.
+        namespace: Where the Lease of admission is.
+        identity: Who leads, when this process does.
+    """
+
+    api: Api
+    clock: Callable[[], float]
+    monotonic: Callable[[], float]
+    namespace: str = SYSTEM
+    identity: str = field(default_factory=identity)
+
+    def store(self) -> GangStore:
+        """The records of all gangs; each store contends for the lead by itself."""
+        lock = LeaseLock(
+            self.api,
+            name=LEASE,
+            namespace=self.namespace,
+            identity=self.identity,
+            clock=self.clock,
+            monotonic=self.monotonic,
+        )
+        return GangStore(self.api, lock)
+
+    def read(self) -> Cluster:
+        """Nodes, queues and what runs there, at one moment."""
+        return SnapshotReader(self.api).read()
+
+    def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
+        """No process answers for a gang of a cluster: its time limits and its owner references do."""
+        return frozenset()

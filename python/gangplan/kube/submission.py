@@ -1,0 +1,75 @@
+"""Submission: a TFJob as a gang of a cluster: what is asked for, and what is created once it is admitted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gangplan.errors import InvalidInput, Problem
+from gangplan.kube.enforce import gated
+from gangplan.kube.gang_object import full_name
+from gangplan.kube.names import GANG_LABEL, RUN_ID
+from gangplan.kube.tfjob import gang
+from gangplan.snapshot import Gang
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A TFJob that is to run.
+
+    Attributes:
+        gang: What it asks for, under its name among those of all namespaces.
+        manifest: The TFJob as it is created: labelled, and with pods that wait for their nodes.
+        run_id: The run that both belong to.
+    """
+
+    gang: Gang
+    manifest: Mapping[str, Any]
+    run_id: str
+
+    @property
+    def name(self) -> str:
+        """Name of the TFJob."""
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the TFJob."""
+        return str(self.manifest["metadata"]["namespace"])
+
+
+def submission(manifest: Mapping[str, Any], *, namespace: str, run_id: str, now: float) -> Submission:
+    """Prepare a sound TFJob for submission.
+
+    Args:
+        manifest: A manifest that :func:`gangplan.kube.tfjob.read` accepted.
+        namespace: Where it goes, unless it says so itself.
+        run_id: The run that it belongs to.
+        now: Seconds since 1970.
+
+    Raises:
+        InvalidInput: The job is suspended, or belongs to another scheduler.
+    """
+    problems = list(_contradictions(manifest))
+    if problems:
+        raise InvalidInput(problems, "TFJob")
+    metadata = dict(manifest["metadata"])
+    where = metadata.get("namespace") or namespace
+    labels = {**(metadata.get("labels") or {}), RUN_ID: run_id, GANG_LABEL: metadata["name"]}
+    placed = {**manifest, "metadata": {**metadata, "namespace": where, "labels": labels}}
+    asked = gang(manifest, created=int(now))
+    asked = replace(asked, name=full_name(where, asked.name), namespace=where)
+    return Submission(gang=asked, manifest=gated(placed), run_id=run_id)
+
+
+def _contradictions(manifest: Mapping[str, Any]) -> list[Problem]:
+    problems = []
+    if (manifest["spec"].get("runPolicy") or {}).get("suspend"):
+        message = "must not be true: a suspended job has no pods; gangplan lets it wait by itself"
+        problems.append(Problem("$.spec.runPolicy.suspend", "CONTRADICTION", message))
+    for kind, spec in manifest["spec"]["tfReplicaSpecs"].items():
+        scheduler = spec["template"]["spec"].get("schedulerName")
+        if scheduler not in (None, "", "default-scheduler"):
+            message = f"must be left out: pods that {scheduler} binds are not ours to place"
+            path = f"$.spec.tfReplicaSpecs.{kind}.template.spec.schedulerName"
+            problems.append(Problem(path, "CONTRADICTION", message))
+    return problems

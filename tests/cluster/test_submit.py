@@ -1,0 +1,145 @@
+"""Jobs that are submitted run whole and where they were placed, or wait and say why; on a real cluster."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cluster.bed.image import BUSYBOX
+from cluster.bed.outside import Cluster
+from cluster.manifests import tfjob
+from cluster.objects import pods_of
+
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+NewNamespace = Callable[[Cluster], str]
+UNTIL_ALL_ANSWER = """
+for i in 0 1 2 3; do until nslookup {name}-worker-$i.{namespace}.svc.cluster.local >/dev/null 2>&1; do sleep 0.2; done; done
+sleep 5
+"""
+"""Ends some time after it has seen the names of all four: a name is only there while its pod runs."""
+
+
+@pytest.fixture(scope="module")
+def cluster(real: Cluster) -> Cluster:
+    """Two real nodes with two GPUs each, our resources, and where the Lease of admission goes."""
+    real.kubectl("apply", "-f", str(CRDS))
+    real.kubectl("wait", "--for=condition=Established", "crd", "-l", "app.kubernetes.io/name=gangplan")
+    real.kubectl("create", "namespace", "gangplan-system")
+    return real
+
+
+def workers(name: str, count: int, command: list[str]) -> dict:
+    """A TFJob of workers with a GPU each."""
+    made = tfjob(name, command, image=BUSYBOX, workers=count, gpus=1)
+    # What a failed job leaves running would hold GPUs that the next test counts on.
+    made["spec"]["runPolicy"] = {"cleanPodPolicy": "Running"}
+    made["spec"]["tfReplicaSpecs"] = {"Worker": made["spec"]["tfReplicaSpecs"]["Worker"]}
+    return made
+
+
+Submit = Callable[..., subprocess.Popen]
+
+
+@pytest.fixture
+def submit(cluster: Cluster, tmp_path: Path) -> Iterator[Submit]:
+    """Runs `gangplan submit` beside the test; none outlives it."""
+    with ExitStack() as ends:
+
+        def start(namespace: str, job: dict, *words: str) -> subprocess.Popen:
+            file = tmp_path / f"{job['metadata']['name']}.yaml"
+            file.write_text(yaml.safe_dump(job))
+            command = [sys.executable, "-m", "gangplan.cli.main", "submit", str(file), "-n", namespace]
+            command += ["--kubeconfig", str(cluster.kubeconfig()), *words]
+            run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            ends.enter_context(run)
+            ends.callback(run.kill)
+            return run
+
+        yield start
+
+
+def finished(process: subprocess.Popen) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=90)
+    return process.returncode, out, err
+
+
+def gangs(cluster: Cluster, namespace: str) -> dict[str, dict]:
+    found = cluster.admin.get(f"/apis/gangplan.dev/v1alpha1/namespaces/{namespace}/gangs")
+    return {item["metadata"]["name"]: item.get("status", {}) for item in found["items"]}
+
+
+def test_two_jobs_that_need_all_gpus_run_one_after_the_other(
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+) -> None:
+    """With the default scheduler alone each may get some of the GPUs, and both wait for ever."""
+    namespace = new_namespace(cluster)
+    runs = [
+        submit(
+            namespace,
+            workers(name, 4, ["sh", "-c", UNTIL_ALL_ANSWER.format(name=name, namespace=namespace)]),
+            "--wait",
+        )
+        for name in ("a", "b")
+    ]
+    done = [finished(run) for run in runs]
+    assert [code for code, _, _ in done] == [0, 0], done
+    assert any("needs 4 nvidia.com/gpu; the nodes that it may use have 0 free" in err for _, _, err in done)
+    assert {name: status["outcome"] for name, status in gangs(cluster, namespace).items()} == {
+        "a": "Succeeded",
+        "b": "Succeeded",
+    }
+    for name in ("a", "b"):
+        placed = gangs(cluster, namespace)[name]["history"]
+        assert [entry["phase"] for entry in placed] == ["Pending", "Reserved", "Bound", "Finished"]
+
+
+def test_a_job_lies_where_the_plan_has_it(
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+) -> None:
+    namespace = new_namespace(cluster)
+    job = workers("near", 2, ["sleep", "1000"])
+    code, _, err = finished(submit(namespace, job, "-o", "json"))
+    assert code == 0, err
+    nodes = {pod["spec"]["nodeName"] for pod in pods_of(cluster, namespace).values()}
+    assert len(nodes) == 1, "two workers share a node that has room for both"
+    status = gangs(cluster, namespace)["near"]
+    assert (status["phase"], set(status["reservation"]["placement"]["worker"])) == ("Bound", nodes)
+    cluster.kubectl("delete", "tfjob", "near", "-n", namespace)
+    cluster.wait_until("its pods are gone", lambda: not pods_of(cluster, namespace))
+    cluster.kubectl("delete", "gang", "near", "-n", namespace)
+
+
+def test_a_failed_job_is_told_with_the_replica_that_failed(
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+) -> None:
+    namespace = new_namespace(cluster)
+    job = workers("bad", 2, ["sh", "-c", 'case "$HOSTNAME" in *-1) exit 3;; *) sleep 1000;; esac'])
+    code, out, err = finished(submit(namespace, job, "--wait"))
+    assert (code, out) == (5, f"{namespace}/bad: Failed: worker-1: it ended with exit code 3\n"), err
+    assert gangs(cluster, namespace)["bad"]["outcome"] == "Failed"
+
+
+def test_what_can_never_fit_is_refused_and_leaves_nothing(
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+) -> None:
+    namespace = new_namespace(cluster)
+    code, out, err = finished(submit(namespace, workers("big", 5, ["true"]), "--wait"))
+    assert code == 1, err
+    assert "it cannot fit this cluster even when nothing runs: needs 5 nvidia.com/gpu" in out
+    assert gangs(cluster, namespace)["big"]["phase"] == "Finished"
+    assert pods_of(cluster, namespace) == {}
+
+
+def test_a_dry_run_shows_where_it_would_go_and_changes_nothing(
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+) -> None:
+    namespace = new_namespace(cluster)
+    code, out, err = finished(submit(namespace, workers("try", 4, ["true"]), "--dry-run"))
+    assert code == 0, err
+    assert "kind: TFJob" in out
+    assert f"{namespace}/try may start: all 4 replicas have a place" in out
+    assert gangs(cluster, namespace) == {}
