@@ -14,7 +14,7 @@ from cluster.bed.outside import Cluster
 from cluster.manifests import tfjob
 from cluster.objects import pods_of
 
-CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+DEPLOY = Path(__file__).parents[2] / "deploy"
 NewNamespace = Callable[[Cluster], str]
 UNTIL_ALL_ANSWER = """
 for i in 0 1 2 3; do until nslookup {name}-worker-$i.{namespace}.svc.cluster.local >/dev/null 2>&1; do sleep 0.2; done; done
@@ -25,10 +25,9 @@ sleep 5
 
 @pytest.fixture(scope="module")
 def cluster(real: Cluster) -> Cluster:
-    """Two real nodes with two GPUs each, our resources, and where the Lease of admission goes."""
-    real.kubectl("apply", "-f", str(CRDS))
+    """Two real nodes with two GPUs each, and what `deploy/` installs."""
+    real.kubectl("apply", "-k", str(DEPLOY))
     real.kubectl("wait", "--for=condition=Established", "crd", "-l", "app.kubernetes.io/name=gangplan")
-    real.kubectl("create", "namespace", "gangplan-system")
     return real
 
 
