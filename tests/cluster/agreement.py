@@ -14,7 +14,8 @@ from apimodel import quota
 from apimodel.definition import CONFIG_MAP
 from apimodel.server import ApiServer
 
-from cluster.random_operations import KINDS, OF_EVERY_NAMESPACE, WIDGET, Operation, World, operations, plain
+from cluster.random_operations import KINDS, WIDGET, Operation, operations
+from cluster.world import OF_EVERY_NAMESPACE, World, plain
 from gangplan.errors import Refused
 from gangplan.kube.api import Object
 from gangplan.kube.client import Connection

@@ -15,7 +15,8 @@ from apimodel.definition import CONFIG_MAP
 
 from cluster.agreement import WIDGETS, Sequence, name_of, wait_until
 from cluster.bed.outside import Cluster
-from cluster.random_operations import OF_EVERY_NAMESPACE, WIDGET
+from cluster.random_operations import WIDGET
+from cluster.world import OF_EVERY_NAMESPACE
 from gangplan.errors import NotFound, NotInstalled
 from gangplan.kube.client import Connection, connect
 from gangplan.kube.kinds import NAMESPACE, POD, Kind
