@@ -17,6 +17,8 @@ from cluster.objects import create
 from gangplan.cli.main import app
 from gangplan.errors import Forbidden
 from gangplan.kube.client import Connection, connect
+from gangplan.kube.cluster import LEASE as LEASE_NAME
+from gangplan.kube.cluster import SYSTEM
 from gangplan.kube.gang_object import to_object
 from gangplan.kube.kinds import EVENT, GANG, GANG_QUEUE, LEASE, NODE, POD, QUOTA, TFJOB, Kind
 from gangplan.kube.lease import LEASE_S, LeaseLock
@@ -27,7 +29,6 @@ from gangplan.record import GangRecord, enter, new
 from gangplan.solver import load
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-SYSTEM = "gangplan-system"
 ADMIT = f"{ACCOUNT}{SYSTEM}:gangplan-admit"
 NewNamespace = Callable[[Cluster], str]
 Right = tuple[str, str, str]
@@ -126,7 +127,7 @@ def store(connection: Connection, time: list[float], identity: str) -> GangStore
     """The gangs of all namespaces, as an actor whose clock is ``time``."""
     lock = LeaseLock(
         connection,
-        name="admission",
+        name=LEASE_NAME,
         namespace=SYSTEM,
         identity=identity,
         clock=lambda: 1_000.0 + time[0],
@@ -180,7 +181,8 @@ def test_who_admits_is_refused_what_was_not_granted(cluster: Cluster, admit: Con
         lambda: admit.get(POD, "p", namespace=team),
         lambda: admit.patch(GANG, "g", {"spec": {"priority": 9}}, namespace=team),
         lambda: admit.patch(GANG_QUEUE, "q", {"spec": {"weight": 9}}),
-        lambda: admit.get(LEASE, "admission", namespace="kube-system"),
+        lambda: admit.get(LEASE, LEASE_NAME, namespace="kube-system"),
+        lambda: admit.get(LEASE, "another", namespace=SYSTEM),
         lambda: admit.list(TFJOB, namespace=team),
     ):
         with pytest.raises(Forbidden):
