@@ -5,6 +5,7 @@ They are shared by all tests of a run: a test leaves nodes and processes as it f
 
 import itertools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,12 @@ def new_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewCluster
     yield start
     for cluster in started:
         cluster.end()
+
+
+@pytest.fixture
+def short_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for a cluster of the test's own; the usual one has the test's name in it, which is too long for sockets."""
+    return tmp_path_factory.mktemp("c")
 
 
 @pytest.fixture(scope="session")

@@ -62,9 +62,9 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("victim", ["the owner", "the outermost process"])
-def test_nothing_is_left_after_a_violent_end(tmp_path: Path, victim: str) -> None:
+def test_nothing_is_left_after_a_violent_end(short_path: Path, victim: str) -> None:
     """Neither who made the cluster nor the supervisor gets to clean up."""
-    folder = tmp_path / "cluster"
+    folder = short_path / "c"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])}
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, str(folder)], stdout=subprocess.PIPE, text=True, env=environment
@@ -86,20 +86,20 @@ def test_nothing_is_left_after_a_violent_end(tmp_path: Path, victim: str) -> Non
     assert not control_groups_of(containers)
 
 
-def test_death_of_a_part_ends_every_wait_with_what_it_said_last(tmp_path: Path) -> None:
-    with Cluster(tmp_path) as cluster:
+def test_death_of_a_part_ends_every_wait_with_what_it_said_last(short_path: Path) -> None:
+    with Cluster(short_path) as cluster:
         cluster.start()
-        (server,) = (pid for pid, command in processes_of(tmp_path).items() if "kube apiserver" in command)
+        (server,) = (pid for pid, command in processes_of(short_path).items() if "kube apiserver" in command)
         os.kill(server, signal.SIGKILL)
         with pytest.raises(BedError, match=r"^apiserver ended with -9 before pigs fly:\n    .*\d{2}:\d{2}"):
             cluster.wait_until("pigs fly", lambda: False)
         with pytest.raises(BedError, match=r"^apiserver ended with -9 before node n0 is ready:\n    "):
             cluster.add_node("n0")
-    assert not processes_of(tmp_path)
+    assert not processes_of(short_path)
 
 
-def test_part_that_is_ended_on_purpose_is_not_missed_and_comes_back(tmp_path: Path) -> None:
-    with Cluster(tmp_path) as cluster:
+def test_part_that_is_ended_on_purpose_is_not_missed_and_comes_back(short_path: Path) -> None:
+    with Cluster(short_path) as cluster:
         cluster.start()
         with pytest.raises(BedError, match=r"no process 'api' runs; there are: etcd, apiserver, "):
             cluster.kill("api")
@@ -113,16 +113,16 @@ def test_part_that_is_ended_on_purpose_is_not_missed_and_comes_back(tmp_path: Pa
         cluster.wait_until("it answers again", lambda: cluster.admin.get("/api/v1/namespaces/default"))
 
 
-def test_supervisor_that_dies_is_told(tmp_path: Path) -> None:
-    with Cluster(tmp_path) as cluster:
+def test_supervisor_that_dies_is_told(short_path: Path) -> None:
+    with Cluster(short_path) as cluster:
         assert cluster.processes() == []
         os.kill(cluster.pid, signal.SIGKILL)
         with pytest.raises(BedError, match="the supervisor of the cluster has ended"):
             cluster.start()
 
 
-def test_cluster_for_a_person_stays_until_it_is_asked_to_go(tmp_path: Path) -> None:
-    folder = tmp_path / "cluster"
+def test_cluster_for_a_person_stays_until_it_is_asked_to_go(short_path: Path) -> None:
+    folder = short_path / "c"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])}
 
     def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:

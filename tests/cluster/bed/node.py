@@ -171,7 +171,7 @@ disabled_plugins = {json.dumps([*unused, "io.containerd.internal.v1.opt"])}
             "kubelet",
             f"--config={file}",
             f"--kubeconfig={kubeconfig}",
-            f"--root-dir={self.folder}/kubelet",
+            f"--root-dir={self.folder}/k",
             f"--hostname-override={self.name}",
             f"--node-ip={network.NODE_ADDRESS}",
             f"--cert-dir={self.folder}/kubelet-pki",

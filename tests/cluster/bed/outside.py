@@ -38,6 +38,10 @@ NAMESPACES = (
 ACCOUNT = "system:serviceaccount:"
 
 
+LONGEST_FOLDER = 60
+"""Linux takes paths of sockets up to 107 characters, and kubelets make some far down."""
+
+
 class Cluster:
     """A Kubernetes cluster in namespaces of its own; the context manager ends it for certain.
 
@@ -56,6 +60,8 @@ class Cluster:
         lacking = missing()
         if lacking:
             raise BedError(f"the cluster needs {', '.join(lacking)}")
+        if len(str(folder.absolute())) > LONGEST_FOLDER:
+            raise BedError(f"{folder}: the path is too long for the sockets that are made in it")
         # Built out here: there is no network inside.
         programs.KUBE.build()
         folder.mkdir(parents=True, exist_ok=True)
