@@ -81,7 +81,7 @@ COLUMNS: Mapping[Kind, list[tuple[str, str, str]]] = {
 
 
 def structural(
-    kind: type, *, moments: frozenset[str] = frozenset({"at", "expires_at", "expired_at"})
+    kind: type, *, moments: frozenset[str] = frozenset({"at", "expires_at", "expired_at", "kept_until"})
 ) -> Schema:
     """The structural schema of a dataclass; descriptions are those of its docstring."""
     hints, told = typing.get_type_hints(kind), descriptions(kind)

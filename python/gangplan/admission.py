@@ -22,7 +22,7 @@ from gangplan.plan import Earmark, Plan, Rejection
 from gangplan.record import WAITING, GangRecord, Outcome, Owner, Reservation, enter
 from gangplan.record_snapshot import combine, queued
 from gangplan.snapshot import Snapshot
-from gangplan.store import ClusterView, Member, Store
+from gangplan.store import ClusterView, Ending, Member, Store
 
 _GANG_PATH = re.compile(r"\$\.gangs\[(\d+)\]\.?(.*)")
 
@@ -180,8 +180,9 @@ def settle(
     terms: Terms,
     gone: frozenset[Owner] = frozenset(),
     nodes: frozenset[str] | None = None,
+    ended: Mapping[str, Ending] | None = None,
 ) -> Settled:
-    """Let time pass: void reservations end, gangs whose owner is gone end, old finished records are to be removed.
+    """Let time pass: what is void ends, and what nobody answers for; old finished records are to be removed.
 
     Args:
         records: All records.
@@ -189,10 +190,11 @@ def settle(
         terms: How long things are kept, and when room is.
         gone: Owners that do not exist any more.
         nodes: Names of the nodes that there are; None: not known.
+        ended: Bound gangs whose job has ended or is gone; None: not known.
     """
     changed, old = [], []
     for record in sorted(records, key=lambda record: record.name):
-        current = _expire(record, now=now, gone=gone, nodes=nodes)
+        current = _expire(record, now=now, gone=gone, nodes=nodes, ended=ended or {})
         if current.finished_at is not None and now - current.finished_at >= terms.record_s:
             old.append(record)
         elif current != record:
@@ -201,8 +203,17 @@ def settle(
 
 
 def _expire(
-    record: GangRecord, *, now: float, gone: frozenset[Owner], nodes: frozenset[str] | None
+    record: GangRecord,
+    *,
+    now: float,
+    gone: frozenset[Owner],
+    nodes: frozenset[str] | None,
+    ended: Mapping[str, Ending],
 ) -> GangRecord:
+    if record.phase == "Bound" and (ending := ended.get(record.name)) is not None:
+        return enter(record, "Finished", now=now, reason=ending.reason, outcome=ending.outcome)
+    if record.phase in WAITING and record.kept_until is not None and now >= record.kept_until:
+        return enter(record, "Finished", now=now, reason="nobody waits for it any more", outcome="Canceled")
     if record.owner is not None and record.owner in gone and record.phase != "Finished":
         if record.phase in {"Bound", "Binding"}:
             reason = f"the process that ran it (pid {record.owner.pid}) is gone"
@@ -228,6 +239,7 @@ def run_settle(
     now: float,
     terms: Terms,
     nodes: frozenset[str] | None = None,
+    ended: Mapping[str, Ending] | None = None,
 ) -> bool:
     """Let time pass for all records of a store; the caller leads.
 
@@ -237,13 +249,14 @@ def run_settle(
         now: Seconds since 1970.
         terms: How long things are kept, and when room is.
         nodes: Names of the nodes that there are; None: not known.
+        ended: Bound gangs whose job has ended or is gone; None: not known.
 
     Returns:
         False if someone changed a record meanwhile: look again.
     """
     records = store.records()
     dead = gone(record.owner for record in records if record.owner is not None)
-    settled = settle(records, now=now, terms=terms, gone=dead, nodes=nodes)
+    settled = settle(records, now=now, terms=terms, gone=dead, nodes=nodes, ended=ended)
     try:
         for record in settled.old:
             store.remove(record)
@@ -265,7 +278,7 @@ def run_cycle(store: Store, view: ClusterView, *, now: float, terms: Terms) -> D
             return None
         cluster = view.read()
         nodes = frozenset(node.name for node in cluster.snapshot.nodes)
-        if not run_settle(store, view.gone, now=now, terms=terms, nodes=nodes):
+        if not run_settle(store, view.gone, now=now, terms=terms, nodes=nodes, ended=cluster.ended):
             return None
         decision = cycle(cluster.snapshot, store.records(), now=now, terms=terms, members=cluster.members)
         try:

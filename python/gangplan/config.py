@@ -26,12 +26,15 @@ class Terms:
         record_s: Seconds that the record of a finished gang is kept.
         earmark_s: A gang that waits for so many seconds gets an Earmark: who comes later may not delay it.
         earmark_bypasses: So does one behind which so many gangs have started.
+        waiter_s: Seconds that a gang waits on when nobody has asked for it anew. Default 600: a step that is drained
+            from its node is started again within minutes.
     """
 
     reservation_s: float
     record_s: float
     earmark_s: float
     earmark_bypasses: int
+    waiter_s: float = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

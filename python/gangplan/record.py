@@ -96,6 +96,8 @@ class GangRecord:
         history: The phases that it went through, oldest first.
         expired_at: Seconds since 1970 at which it last let a reservation expire; it queues anew from then.
         bypassed: How many gangs that came after it have started while it waited.
+        kept_until: Seconds since 1970 at which it stops waiting unless who waits for it asks again; None: it waits
+            for ever, or as long as its owner is there.
     """
 
     gang: Gang
@@ -112,6 +114,7 @@ class GangRecord:
     history: tuple[Event, ...] = ()
     expired_at: float | None = None
     bypassed: int = 0
+    kept_until: float | None = None
 
     @property
     def name(self) -> str:

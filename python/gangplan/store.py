@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gangplan.record import GangRecord, Owner
+from gangplan.record import GangRecord, Outcome, Owner
 from gangplan.snapshot import Snapshot
 
 
@@ -65,16 +65,31 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a job ended, seen by whoever looked.
+
+    Attributes:
+        outcome: How.
+        reason: Why, in a sentence.
+    """
+
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """What there is beside the records of gangs.
 
     Attributes:
         snapshot: Nodes, queues, quotas, and what holds a place on a node.
         members: Name in ``snapshot.running`` → the replica of a gang that it is, where it is one.
+        ended: Bound gangs whose job has ended or is gone.
     """
 
     snapshot: Snapshot
     members: Mapping[str, Member] = field(default_factory=dict)
+    ended: Mapping[str, Ending] = field(default_factory=dict)
 
 
 class ClusterView(Protocol):

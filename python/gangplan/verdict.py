@@ -1,11 +1,13 @@
 """Verdict: how the wait of one gang for its admission ended."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from gangplan.admission import Decision, finish, run_cycle
 from gangplan.config import Terms
-from gangplan.record import HOLDING, GangRecord
+from gangplan.errors import Conflict
+from gangplan.record import HOLDING, WAITING, GangRecord
 from gangplan.store import ClusterView, Store
 
 
@@ -51,6 +53,15 @@ def judge(
     if now >= deadline:
         return False, f"not admitted in time: {record.reason}"
     return None
+
+
+def _must_ask_anew(record: GangRecord, now: float, terms: Terms) -> bool:
+    """Whether a gang that waits only as long as somebody asks for it was last asked for some time ago."""
+    return (
+        record.phase in WAITING
+        and record.kept_until is not None
+        and record.kept_until - now < terms.waiter_s * 2 / 3
+    )
 
 
 def wait(
@@ -108,6 +119,9 @@ def wait(
                 if state != seen:
                     on_change(current)
                 seen = state
+            if current is not None and _must_ask_anew(current, clock(), terms):
+                with suppress(Conflict):
+                    store.update(replace(current, kept_until=clock() + terms.waiter_s))
             if (over := judge(current, now=clock(), deadline=deadline, patient=patient)) is not None:
                 admitted, reason = over
                 if not admitted:

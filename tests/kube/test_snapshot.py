@@ -8,9 +8,9 @@ from apimodel.server import ApiServer
 from builders import GPU
 
 import gangplan as gp
-from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA
+from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, TFJOB
 from gangplan.kube.snapshot import SnapshotReader
-from gangplan.store import Member
+from gangplan.store import Ending, Member
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 
@@ -199,3 +199,47 @@ def test_all_kinds_are_read_as_of_one_moment(server):
     server.faults = replace_pod
     assert [holder.name for holder in read(server).snapshot.running] == ["default/old"]
     assert [holder.name for holder in read(server).snapshot.running] == ["default/new"]
+
+
+def test_bound_gangs_whose_job_has_ended_are_told():
+    server = ApiServer(
+        crds=[yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))], kinds=[TFJOB]
+    )
+    roles = [{"name": "worker", "replicas": 1, "requests": {"cpu": "1"}}]
+    about = {"apiVersion": GANG.api_version, "kind": GANG.name}
+
+    def add(name, *, phase="Bound", run="r", job="r", state=None, code=None):
+        spec = {"roles": roles, "runId": run}
+        server.create(GANG, {**about, "metadata": {"name": name, "namespace": "default"}, "spec": spec})
+        server.patch(GANG, name, {"status": {"phase": phase}}, namespace="default", subresource="status")
+        if job is not None:
+            metadata = {"name": name, "namespace": "default", "labels": {"gangplan.dev/run-id": job}}
+            server.create(TFJOB, {"apiVersion": TFJOB.api_version, "kind": "TFJob", "metadata": metadata})
+        if state is not None:
+            told = {"conditions": [{"type": state, "status": "True", "message": "said"}]}
+            server.patch(TFJOB, name, {"status": told}, namespace="default", subresource="status")
+        if code is not None:
+            prefix = "training.kubeflow.org"
+            labels = {f"{prefix}/job-name": name, f"{prefix}/replica-type": "worker"}
+            labels[f"{prefix}/replica-index"] = "0"
+            add_pod(server, f"{name}-worker-0", node="n1", phase="Failed", labels=labels)
+            end = {"exitCode": code, "finishedAt": "2026-01-01T00:00:00Z"}
+            status = {"containerStatuses": [{"name": "tensorflow", "state": {"terminated": end}}]}
+            server.patch(
+                POD, f"{name}-worker-0", {"status": status}, namespace="default", subresource="status"
+            )
+
+    add("runs", state="Running")
+    add("waits", phase="Pending", job=None)
+    add("done", state="Succeeded")
+    add("failed", state="Failed", code=3)
+    add("deleted", job=None)
+    add("another", job="other")
+    add("by-hand", run="", job=None)
+    gone = Ending(outcome="Canceled", reason="the TFJob was deleted by somebody else")
+    assert read(server).ended == {
+        "default/done": Ending(outcome="Succeeded", reason="said"),
+        "default/failed": Ending(outcome="Failed", reason="worker-0: it ended with exit code 3"),
+        "default/deleted": gone,
+        "default/another": gone,
+    }

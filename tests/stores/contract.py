@@ -1,7 +1,7 @@
 """The contract of :class:`gangplan.store.Store`, as tests that each store's suite inherits."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 from builders import GPU, gang, node, role
@@ -11,7 +11,7 @@ from gangplan import admission
 from gangplan.config import Terms
 from gangplan.errors import Conflict
 from gangplan.record import GangRecord, Reservation, enter, new
-from gangplan.store import Cluster, Member, Store
+from gangplan.store import Cluster, Ending, Member, Store
 
 TERMS = Terms(reservation_s=600.0, record_s=3600.0, earmark_s=300.0, earmark_bypasses=5)
 
@@ -51,10 +51,11 @@ class View:
     nodes: tuple[gp.Node, ...]
     running: tuple[gp.Running, ...] = ()
     members: tuple[tuple[str, Member], ...] = ()
+    ended: dict[str, Ending] = field(default_factory=dict)
 
     def read(self) -> Cluster:
         snapshot = gp.Snapshot(nodes=self.nodes, running=self.running)
-        return Cluster(snapshot=snapshot, members=dict(self.members))
+        return Cluster(snapshot=snapshot, members=dict(self.members), ended=self.ended)
 
     def gone(self, owners: object) -> frozenset:
         return frozenset()
@@ -150,6 +151,36 @@ class StoreContract:
         assert admission.run_cycle(store, view, now=2.0, terms=TERMS) is not None
         # n1: its first worker and a second pod of the same name; n0: what is kept for its other worker.
         assert store.get(place.name("b")).reservation.placement == {"worker": ("n0",)}
+
+    def test_a_gang_that_nobody_asks_for_anew_stops_waiting(self, place):
+        """Whoever waited for it was killed; it must not be admitted again and again for nobody."""
+        store, view = place.open(), View(gpu_nodes(1, 1))
+        record = store.create(replace(place.asked(workers=1), kept_until=60.0))
+        kept = record.kept_until
+        assert kept is not None
+        busy = View(gpu_nodes(1, 1), running=(gp.Running(name="x", node="n0", requests={GPU: "1"}),))
+        assert admission.run_cycle(store, busy, now=kept - 1.0, terms=TERMS) is not None
+        assert store.get(record.name).phase == "Pending"
+        assert admission.run_cycle(place.open(), view, now=kept, terms=TERMS) is not None
+        ended = store.get(record.name)
+        assert (ended.phase, ended.outcome, ended.reason) == (
+            "Finished",
+            "Canceled",
+            "nobody waits for it any more",
+        )
+
+    def test_a_gang_whose_job_has_ended_while_nobody_looked_ends(self, place):
+        store, view = place.open(), View(gpu_nodes(1, 1))
+        record = store.update(reserved(store.create(place.asked()), "n0"))
+        admission.bind(store, record.name, run_id="run", now=2.0, owner=None)
+        view.ended = {record.name: Ending(outcome="Failed", reason="worker-0: it ended with exit code 3")}
+        assert admission.run_cycle(place.open(), view, now=3.0, terms=TERMS) is not None
+        ended = store.get(record.name)
+        assert (ended.outcome, ended.reason, ended.reservation) == (
+            "Failed",
+            "worker-0: it ended with exit code 3",
+            None,
+        )
 
 
 class LeadContract:

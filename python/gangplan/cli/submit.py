@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -98,7 +99,8 @@ def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
     from gangplan.verdict import wait
 
     store, now, chosen = cluster.store(), time.time(), settings()
-    record = store.create(new(wanted.gang, uid="", run_id=wanted.run_id, now=now))
+    asked = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
+    record = store.create(replace(asked, kept_until=now + chosen.terms.waiter_s))
     verdict = wait(
         store,
         cluster,

@@ -14,7 +14,7 @@ from gangplan.plan import Rejection
 from gangplan.record import Event, GangRecord, Reservation
 from gangplan.snapshot import Gang
 
-SHARED = tuple(field.name for field in fields(GangSpec) if field.name not in {"run_id", "suspend"})
+SHARED = tuple(field.name for field in fields(GangSpec) if field.name not in {"run_id", "attended_s"})
 """Fields that a Gang object's spec and a gang have both."""
 
 
@@ -63,7 +63,14 @@ def to_record(found: Mapping[str, Any]) -> GangRecord:
         history=history or (Event(at=created, phase="Pending", reason="asked for"),),
         expired_at=None if status.expired_at is None else moments.seconds(status.expired_at),
         bypassed=status.bypassed,
+        kept_until=_kept_until(spec, status, created),
     )
+
+
+def _kept_until(spec: GangSpec, status: GangStatus, created: float) -> float | None:
+    if status.kept_until is not None:
+        return moments.seconds(status.kept_until)
+    return None if spec.attended_s is None else created + spec.attended_s
 
 
 def _reservation(status: ReservationStatus | None) -> Reservation | None:
@@ -81,7 +88,11 @@ def to_object(record: GangRecord, *, owners: tuple[Mapping[str, Any], ...] = ())
         owners: Owner references: with these objects it is collected.
     """
     namespace, name = split_name(record.name)
-    spec = GangSpec(run_id=record.run_id, **{name: getattr(record.gang, name) for name in SHARED})
+    asked_at = record.history[0].at if record.history else 0.0
+    attended_s = None if record.kept_until is None else max(1, round(record.kept_until - asked_at))
+    spec = GangSpec(
+        run_id=record.run_id, attended_s=attended_s, **{name: getattr(record.gang, name) for name in SHARED}
+    )
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if record.run_id:
         metadata["labels"] = {RUN_ID: record.run_id}
@@ -109,6 +120,7 @@ def to_status(record: GangRecord) -> dict[str, Any]:
             rejection=None if record.rejection is None else to_builtins(record.rejection),
             bypassed=record.bypassed,
             expired_at=None if record.expired_at is None else moments.text(record.expired_at),
+            kept_until=None if record.kept_until is None else moments.text(record.kept_until),
             history=tuple(
                 HistoryEntry(at=moments.text(event.at), phase=event.phase, reason=event.reason)
                 for event in record.history

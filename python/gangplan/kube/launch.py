@@ -146,7 +146,7 @@ class Launch:
             self._was_there = True
         if self._ending is not None:
             return self._until_gone(seen)
-        if job is not None and (ended := _ended(job, seen.pods)) is not None:
+        if job is not None and (ended := ending(job, seen.pods)) is not None:
             return [ended]
         if record is None or record.run_id != self.run_id or record.phase not in HOLDING:
             return self._end(_without_room(record, self.run_id), seen)
@@ -233,8 +233,8 @@ def _pins(pods: Sequence[Object], record: GangRecord) -> Iterator[Pin]:
             yield Pin(pod=pod, node=nodes[index])
 
 
-def _ended(job: Object, pods: Sequence[Object]) -> End | None:
-    """How the job has ended by itself; None if it has not."""
+def ending(job: Object, pods: Sequence[Object]) -> End | None:
+    """How a TFJob has ended by itself; None if it has not. Its pods tell why it failed."""
     state = state_of(job)
     said = told_by(job, state)
     if state == "Succeeded":

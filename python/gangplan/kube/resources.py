@@ -24,7 +24,7 @@ class GangSpec:
         runtime_s: How long it runs, in seconds, where that is known.
         traffic: Which roles talk. Empty means that every pair of replicas does, with weight 1.
         run_id: The run that it belongs to.
-        suspend: It does not wait for capacity and gets none as long as this is true.
+        attended_s: Seconds that it waits on when nobody has asked for it anew; none: it waits for ever.
     """
 
     roles: tuple[Role, ...]
@@ -38,7 +38,7 @@ class GangSpec:
     runtime_s: int | None = None
     traffic: tuple[Traffic, ...] = ()
     run_id: str = ""
-    suspend: bool = False
+    attended_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +82,7 @@ class GangStatus:
         rejection: Why the last cycle did not admit it, while it waits: rule, numbers, verified changes.
         bypassed: How many gangs that came after it have started while it waited.
         expired_at: When it last let a reservation expire; it queues anew from then.
+        kept_until: When it stops waiting unless who waits for it asks again; none: it waits for ever.
         term: Written to a gang that waits when a leader was lost, so that what that leader still writes fails.
         history: The phases that it went through, oldest first.
     """
@@ -94,6 +95,7 @@ class GangStatus:
     rejection: Mapping[str, object] | None = None
     bypassed: int = 0
     expired_at: str | None = None
+    kept_until: str | None = None
     term: int = 0
     history: tuple[HistoryEntry, ...] = ()
 

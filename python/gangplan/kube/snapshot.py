@@ -12,8 +12,9 @@ from gangplan.errors import Expired, NotInstalled
 from gangplan.kube import moments
 from gangplan.kube.api import Api
 from gangplan.kube.camel import from_map
+from gangplan.kube.endings import endings
 from gangplan.kube.gang_object import full_name
-from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, Kind
+from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, TFJOB, Kind
 from gangplan.kube.names import GANG_LABEL, REPLICA_INDEX, REPLICA_TYPE, ROLES
 from gangplan.kube.objects import NodeObject, PodObject, QuotaObject, items_of, pod_of
 from gangplan.kube.quotas import namespace_quotas
@@ -60,6 +61,7 @@ class SnapshotReader:
             queues = readers.submit(self._custom, GANG_QUEUE, version)
             topologies = readers.submit(self._custom, GANG_TOPOLOGY, version)
             gangs = readers.submit(self._custom, GANG, version)
+            jobs = readers.submit(self._custom, TFJOB, version)
             levels = levels_of(topologies.result())
             holding = [pod for pod in pods.result() if pod.status.phase not in ENDED]
             members = dict(_members(holding, {_name(gang) for gang in gangs.result()}))
@@ -70,13 +72,14 @@ class SnapshotReader:
                 running=tuple(_running(pod) for pod in holding if pod.spec.node_name),
                 quotas=namespace_quotas(quotas.result(), holding, members),
             )
-        return Cluster(snapshot=snapshot, members=members)
+        ended = dict(endings(self._api, gangs.result(), jobs.result()))
+        return Cluster(snapshot=snapshot, members=members, ended=ended)
 
     def _read(self, kind: Kind, type_: type[T], version: str) -> list[T]:
         return [item for page in self._api.pages(kind, version=version) for item in items_of(page, type_)]
 
     def _custom(self, kind: Kind, version: str) -> tuple[dict[str, Any], ...]:
-        """Objects of a kind of ours; none where it is not installed."""
+        """Objects of a kind that may not be installed: then there are none."""
         try:
             return self._api.list(kind, version=version).items
         except NotInstalled:
