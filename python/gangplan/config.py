@@ -85,6 +85,11 @@ class Settings:
         return self.home / "jobs"
 
     @property
+    def logs(self) -> Path:
+        """Folder of the logs of jobs that ran on clusters."""
+        return self.home / "logs"
+
+    @property
     def volume(self) -> Path:
         """Folder that stands for the shared volume: data, checkpoints, models."""
         return self.home / "volume"

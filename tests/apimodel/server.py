@@ -213,7 +213,7 @@ class ApiServer:
         place = (namespace, name, container or pod["spec"]["containers"][0]["name"])
         if place not in self.logs:
             raise about.error(Refused, f"{about}: container {place[2]} is waiting to start")
-        yield from (line for line in self.logs[place] if line.decode() >= since)
+        yield from (line for line in self.logs[place] if line.partition(b" ")[0].decode() >= since)
 
     # ---- what else happens on a server
 

@@ -116,9 +116,13 @@ def test_a_failed_job_is_told_with_the_replica_that_failed(
     cluster: Cluster, new_namespace: NewNamespace, submit: Submit
 ) -> None:
     namespace = new_namespace(cluster)
-    job = workers("bad", 2, ["sh", "-c", 'case "$HOSTNAME" in *-1) exit 3;; *) sleep 1000;; esac'])
+    job = workers(
+        "bad", 2, ["sh", "-c", 'case "$HOSTNAME" in *-1) echo dying; exit 3;; *) sleep 1000;; esac']
+    )
     code, out, err = finished(submit(namespace, job, "--wait"))
-    assert (code, out) == (5, f"{namespace}/bad: Failed: worker-1: it ended with exit code 3\n"), err
+    assert (code, out) == (5, f"{namespace}/bad: Failed: worker-1: it ended with exit code 3\n  | dying\n"), (
+        err
+    )
     assert gangs(cluster, namespace)["bad"]["outcome"] == "Failed"
 
 

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +37,8 @@ def submit(
 ) -> None:
     """Run a TFJob as a gang: all of its replicas get their nodes together, or it waits and says why.
 
+    With --wait the logs of its replicas are kept, a file each, in logs/NAMESPACE/ of the local folder.
+
     Example: gangplan submit examples/mnist-tfjob.yaml --wait
     """
     from gangplan.kube.client import connect
@@ -51,7 +54,7 @@ def submit(
             _show(cluster, wanted, output)
             return
         record = _admitted(cluster, wanted, wait_s)
-        end = _launched(cluster, wanted, to_the_end=wait)
+        end, lines = _launched(cluster, wanted, to_the_end=wait)
     if output is not render.Format.TABLE:
         render.emit(
             {
@@ -60,11 +63,12 @@ def submit(
                 "placement": record.reservation and record.reservation.placement,
                 "outcome": end.outcome if end else "Bound",
                 "reason": end.reason if end else "all replicas have their nodes",
+                "last_lines": lines,
             },
             output,
         )
     elif end is not None:
-        render.say(f"{wanted.gang.name}: {end.outcome}: {end.reason}")
+        render.say("\n  | ".join([f"{wanted.gang.name}: {end.outcome}: {end.reason}", *lines]))
     if end is not None and (code := exits.code_of_outcome(end.outcome)):
         raise typer.Exit(code)
 
@@ -118,9 +122,18 @@ def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
     return verdict.record
 
 
-def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> Any:
+def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> tuple[Any, tuple[str, ...]]:
     from gangplan.kube.launch import Launch
     from gangplan.kube.launcher import Launcher
+    from gangplan.kube.logs import LogKeeper
+
+    folder = settings().logs / wanted.namespace / f"{wanted.name}-{wanted.run_id[:8]}"
+    keeper, told = LogKeeper(cluster.api, folder, on_line=_echo(wanted)), Told()
+
+    def look(seen: Any) -> None:
+        told(seen)
+        if to_the_end:
+            keeper.look(seen.pods)
 
     launcher = Launcher(
         cluster.api,
@@ -130,14 +143,31 @@ def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> Any:
         clock=time.time,
         sleep=time.sleep,
         poll_s=POLL_S,
-        on_look=Told(),
+        on_look=look,
     )
     try:
-        return launcher.run() if to_the_end else launcher.run_until_bound()
+        end = launcher.run() if to_the_end else launcher.run_until_bound()
     except BaseException as error:
         launcher.cancel(f"the submission ended: {type(error).__name__}")
         raise
+    keeper.close()
+    return end, () if end is None or not end.replica else keeper.last_lines(end.replica, LAST_LINES)
 
+
+def _echo(wanted: Any) -> Callable[[str, str], None]:
+    """Repeats what the leading replica says."""
+    roles = {role.name for role in wanted.gang.roles}
+    leader = next((f"{role}-0" for role in ("chief", "worker") if role in roles), None)
+
+    def say(replica: str, line: str) -> None:
+        if replica == leader:
+            render.progress(f"{replica} | {line}")
+
+    return say
+
+
+LAST_LINES = 20
+"""Last lines of a failed replica that are shown."""
 
 POLL_S = 1.0
 """Seconds between two looks at a cluster: each is three requests."""
