@@ -1,5 +1,6 @@
 """Jobs that are submitted run whole and where they were placed, or wait and say why; on a real cluster."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -146,3 +147,23 @@ def test_a_dry_run_shows_where_it_would_go_and_changes_nothing(
     assert "kind: TFJob" in out
     assert f"{namespace}/try may start: all 4 replicas have a place" in out
     assert gangs(cluster, namespace) == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_submission_that_is_ended_before_its_gang_is_bound_leaves_nothing(
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submit, number: signal.Signals
+) -> None:
+    """Its pods are refused, so that it is never bound."""
+    namespace = new_namespace(cluster)
+    job = workers("stuck", 2, ["true"])
+    job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["priorityClassName"] = "there-is-none"
+    run = submit(namespace, job, "--wait")
+    jobs = f"/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/stuck"
+    cluster.wait_until("its TFJob is there", lambda: cluster.admin.get(jobs))
+    run.send_signal(number)
+    code, _, err = finished(run)
+    assert code == 130, err
+    cluster.wait_until("its TFJob is gone", lambda: cluster.admin.get(jobs) is None)
+    status = gangs(cluster, namespace)["stuck"]
+    assert (status["phase"], status["outcome"]) == ("Finished", "Canceled")
+    assert pods_of(cluster, namespace) == {}

@@ -13,6 +13,7 @@ from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.config import settings
 from gangplan.record import GangRecord
+from gangplan.signals import interrupting, uninterrupted
 
 
 @exits.guarded
@@ -53,8 +54,9 @@ def submit(
         if dry_run:
             _show(cluster, wanted, output)
             return
-        record = _admitted(cluster, wanted, wait_s)
-        end, lines = _launched(cluster, wanted, to_the_end=wait)
+        with interrupting():
+            record = _admitted(cluster, wanted, wait_s)
+            end, lines = _launched(cluster, wanted, to_the_end=wait)
     if output is not render.Format.TABLE:
         render.emit(
             {
@@ -148,7 +150,8 @@ def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> tuple[Any, tupl
     try:
         end = launcher.run() if to_the_end else launcher.run_until_bound()
     except BaseException as error:
-        launcher.cancel(f"the submission ended: {type(error).__name__}")
+        with uninterrupted():
+            launcher.cancel(f"the submission ended: {type(error).__name__}")
         raise
     keeper.close()
     return end, () if end is None or not end.replica else keeper.last_lines(end.replica, LAST_LINES)

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,15 +21,13 @@ from gangplan.local.store import LocalStore
 from gangplan.local.survivors import descendants
 from gangplan.pipeline import run_local
 from gangplan.runtime import ReplicaStatus
+from gangplan.signals import interrupting, uninterrupted
 from gangplan.snapshot import Snapshot
 from gangplan.steps.outcome import SUCCEEDED
 from gangplan.steps.process import NOTES, RUNNER
 from gangplan.steps.release import release
 from gangplan.steps.result import RunResult
 from gangplan.steps.run import local_runtime
-
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, the request to end, the end of the terminal."""
 
 LAST_WORDS = 3
 """Last lines of each replica's log in the reason of a run whose step could not say more."""
@@ -80,7 +77,7 @@ def run_pipeline(
         StoreError: The folder cannot be written; nothing was started.
     """
     prepare_home(chosen, cluster)
-    with _notes_folder(chosen) as notes, _signals_interrupt():
+    with _notes_folder(chosen) as notes, interrupting():
         environment = {
             "GANGPLAN_HOME": str(chosen.home),
             "GANGPLAN_FORKSERVER": str(chosen.forkserver).lower(),
@@ -94,7 +91,7 @@ def run_pipeline(
                 package, arguments, outputs=chosen.home / "outputs", environment=environment, tell=tell
             )
         except BaseException:
-            with _uninterrupted():
+            with uninterrupted():
                 _end_steps()
                 _release(Path(notes), chosen)
             raise
@@ -199,35 +196,3 @@ def _note(notes: Path, name: str) -> dict[str, Any]:
     path = notes / f"{name}.json"
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found
-
-
-@contextlib.contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """Let SIGTERM, and the end of the terminal, end the run as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Clean up to the end although Ctrl-C is pressed again; it takes seconds."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    kept = {number: signal.signal(number, signal.SIG_IGN) for number in ENDINGS}
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
