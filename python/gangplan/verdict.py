@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gangplan.admission import Decision, finish, run_cycle
 from gangplan.config import Terms
-from gangplan.errors import Conflict
+from gangplan.errors import Conflict, Unreachable
 from gangplan.record import HOLDING, WAITING, GangRecord
 from gangplan.store import ClusterView, Store
 
@@ -76,6 +76,7 @@ def wait(
     poll_s: float,
     patient: bool = False,
     on_change: Callable[[GangRecord], None] | None = None,
+    on_trouble: Callable[[Unreachable], None] = lambda _: None,
 ) -> Verdict:
     """Run cycles until the gang is admitted, or it is clear that it will not be in time.
 
@@ -93,6 +94,7 @@ def wait(
         poll_s: Seconds between two cycles.
         patient: Wait on although the gang cannot fit the empty cluster.
         on_change: Called whenever phase, position or reason have changed.
+        on_trouble: Called whenever the cluster could not be asked; it is asked again until the deadline.
     """
     seen: tuple[object, ...] = ()
     decision = None
@@ -110,8 +112,18 @@ def wait(
 
     try:
         while True:
-            decision = run_cycle(store, view, now=clock(), terms=terms) or decision
-            current = store.get(record.name)
+            try:
+                decision = run_cycle(store, view, now=clock(), terms=terms) or decision
+                current = store.get(record.name)
+                if current is not None and _must_ask_anew(current, clock(), terms):
+                    with suppress(Conflict):
+                        store.update(replace(current, kept_until=clock() + terms.waiter_s))
+            except Unreachable as error:
+                if clock() >= deadline:
+                    raise
+                on_trouble(error)
+                sleep(poll_s)
+                continue
             if current is not None and not current.continues(record):
                 current = None
             if current is not None and on_change is not None:
@@ -119,9 +131,6 @@ def wait(
                 if state != seen:
                     on_change(current)
                 seen = state
-            if current is not None and _must_ask_anew(current, clock(), terms):
-                with suppress(Conflict):
-                    store.update(replace(current, kept_until=clock() + terms.waiter_s))
             if (over := judge(current, now=clock(), deadline=deadline, patient=patient)) is not None:
                 admitted, reason = over
                 if not admitted:

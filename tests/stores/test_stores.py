@@ -1,15 +1,26 @@
 """The stores that need no cluster keep the contract: the file of one machine, and Gang objects of a modelled server."""
 
+import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
-from apimodel.server import ApiServer
+from apimodel.server import ApiServer, Fault
 
+from gangplan.errors import Busy, Unreachable
 from gangplan.kube.lease import LEASE_S
+from gangplan.kube.refusals import About
 from gangplan.local.store import LocalStore
-from stores.contract import LeadContract, Place, StoreContract
+from gangplan.verdict import wait
+from stores.contract import TERMS, LeadContract, Place, StoreContract, View, gpu_nodes
 from stores.gangs import gang_stores
+
+FAULTS = (
+    *(Fault(error=Unreachable), *[None] * 6),
+    *(Fault(error=Busy), *[None] * 3, Fault(error=Unreachable, applied=True), *[None] * 5),
+)
+"""What goes wrong with requests, in turn."""
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 
@@ -37,3 +48,32 @@ class TestGangStore(StoreContract, LeadContract):
             time[0] += LEASE_S
 
         return lose
+
+    @pytest.mark.parametrize("first", range(len(FAULTS)))
+    def test_a_wait_outlasts_a_server_that_answers_now_and_then(self, time, first):
+        """Whatever request fails, done or not, the gang is admitted once, and nobody's place is lost."""
+        server = ApiServer(crds=[yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))])
+        place, requests = gang_stores(server, "default", time), itertools.count(first)
+        record = place.open().create(replace(place.asked(workers=2), kept_until=60.0))
+        given = []
+
+        def fault(about: About) -> Fault | None:
+            given.append(FAULTS[next(requests) % len(FAULTS)])
+            return given[-1]
+
+        server.faults = fault
+        verdict = wait(
+            place.open(),
+            View(gpu_nodes(1, 2)),
+            record,
+            clock=lambda: time[0],
+            sleep=lambda seconds: time.__setitem__(0, time[0] + seconds),
+            terms=TERMS,
+            deadline=10_000.0,
+            poll_s=1.0,
+        )
+        server.faults = None
+        assert verdict.admitted
+        assert any(given)
+        (kept,) = place.open().records()
+        assert (kept.phase, kept.reservation.placement) == ("Reserved", {"worker": ("n0", "n0")})

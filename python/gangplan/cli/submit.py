@@ -117,6 +117,7 @@ def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
         deadline=now + wait_s,
         poll_s=max(chosen.poll_s, POLL_S),
         on_change=_tell,
+        on_trouble=lambda error: render.progress(f"asking again: {error}"),
     )
     if not verdict.admitted:
         render.say(f"{record.name}: not admitted: {verdict.reason}")
