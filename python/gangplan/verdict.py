@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gangplan.admission import Decision, finish, run_cycle
 from gangplan.config import Terms
-from gangplan.errors import Conflict, Unreachable
+from gangplan.errors import Conflict, Expired, InvalidInput, Unreachable
 from gangplan.record import HOLDING, WAITING, GangRecord
 from gangplan.store import ClusterView, Store
 
@@ -76,7 +76,7 @@ def wait(
     poll_s: float,
     patient: bool = False,
     on_change: Callable[[GangRecord], None] | None = None,
-    on_trouble: Callable[[Unreachable], None] = lambda _: None,
+    on_trouble: Callable[[Exception], None] = lambda _: None,
 ) -> Verdict:
     """Run cycles until the gang is admitted, or it is clear that it will not be in time.
 
@@ -94,7 +94,8 @@ def wait(
         poll_s: Seconds between two cycles.
         patient: Wait on although the gang cannot fit the empty cluster.
         on_change: Called whenever phase, position or reason have changed.
-        on_trouble: Called whenever the cluster could not be asked; it is asked again until the deadline.
+        on_trouble: Called whenever the cluster could not be asked, or cannot be decided on because what it holds
+            contradicts itself; it is looked at again until the deadline.
     """
     seen: tuple[object, ...] = ()
     decision = None
@@ -118,7 +119,7 @@ def wait(
                 if current is not None and _must_ask_anew(current, clock(), terms):
                     with suppress(Conflict):
                         store.update(replace(current, kept_until=clock() + terms.waiter_s))
-            except Unreachable as error:
+            except (Unreachable, Expired, InvalidInput) as error:
                 if clock() >= deadline:
                     raise
                 on_trouble(error)

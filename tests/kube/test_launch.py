@@ -25,7 +25,7 @@ def record(phase: str = "Reserved", *, expires_at: float | None = 600.0, run_id:
 
 def job(*conditions: tuple[str, str], run_id: str = "run", deleting: bool = False) -> dict:
     told = [{"type": kind, "status": "True", "message": text} for kind, text in conditions]
-    metadata = {"name": "j", "namespace": "x", "labels": {"gangplan.dev/run-id": run_id}}
+    metadata = {"name": "j", "namespace": "x", "uid": "1", "labels": {"gangplan.dev/run-id": run_id}}
     if deleting:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return {"metadata": metadata, "status": {"conditions": told}}
@@ -38,6 +38,7 @@ def pod(
     kind: str = "worker", index: int = 0, *, node: str | None = "n1", gated: bool = False, **status
 ) -> dict:
     labels = {
+        "gangplan.dev/run-id": "run",
         "training.kubeflow.org/job-name": "j",
         "training.kubeflow.org/replica-type": kind,
         "training.kubeflow.org/replica-index": str(index),
@@ -63,8 +64,10 @@ def ended(code: int, reason: str = "Error", at: str = "2026-01-01T00:00:05Z", **
 
 
 def disrupted(reason: str, message: str = "") -> dict:
+    """A pod whose node may be gone, so that nobody told how its container ended."""
+    at = "2026-01-01T00:00:04Z"
     condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
-    return ended(137, conditions=[condition])
+    return {"phase": "Failed", "conditions": [condition | {"lastTransitionTime": at}]}
 
 
 @pytest.fixture
@@ -148,6 +151,9 @@ def test_a_job_that_passed_its_deadline_is_told_so(launch):
     failed = ("Failed", "TFJob j has failed because it was active longer than specified deadline")
     (end,) = launch.step(Seen(job=job(failed), pods=(), record=record("Bound")), 1.0)
     assert (end.outcome, end.reason) == ("TimedOut", failed[1])
+    failed = ("Failed", "TFJob deadline-study has failed because 1 Worker replica(s) failed.")
+    (end,) = launch.step(Seen(job=job(failed), pods=(), record=record("Bound")), 1.0)
+    assert end.outcome == "Failed"
 
 
 def test_a_failure_without_pods_says_what_the_controller_said(launch):
@@ -187,7 +193,7 @@ def test_a_job_of_another_run_is_left_alone(launch):
 )
 def test_a_job_whose_gang_holds_no_room_is_deleted_and_nothing_left_of_it(launch, found, outcome, reason):
     seen = Seen(job=job(RUNNING), pods=pods(), record=found)
-    assert launch.step(seen, 1.0) == [Delete()]
+    assert launch.step(seen, 1.0) == [Delete(uid="1")]
     assert launch.step(replace(seen, job=job(RUNNING, deleting=True)), 2.0) == []
     assert launch.step(replace(seen, job=None), 3.0) == [], "its pods are still there"
     (end,) = launch.step(replace(seen, job=None, pods=()), 4.0)
@@ -216,7 +222,7 @@ def test_what_may_pass_is_waited_for_and_then_given_up(launch, status, patience,
     assert launch.step(replace(seen, pods=pods()), 20.0) == [], "it had passed"
     assert launch.step(seen, 30.0) == []
     assert launch.step(seen, 29.0 + patience) == []
-    assert launch.step(seen, 30.0 + patience) == [Delete()]
+    assert launch.step(seen, 30.0 + patience) == [Delete(uid="1")]
     (end,) = launch.step(replace(seen, job=None, pods=()), 31.0 + patience)
     assert (end.outcome, end.replica) == ("Failed", "worker-1")
     assert reason in end.reason
@@ -227,15 +233,41 @@ def test_a_replica_that_finds_its_room_taken_is_given_up(launch):
     lost = pod(index=1, node=None, conditions=[condition])
     seen = Seen(job=job(CREATED), pods=(*pods()[:2], lost), record=record())
     assert launch.step(seen, 0.0) == []
-    assert launch.step(seen, 60.0) == [Delete()]
+    assert launch.step(seen, 60.0) == [Delete(uid="1")]
     (end,) = launch.step(replace(seen, job=None, pods=()), 61.0)
     assert end.reason == "worker-1: it cannot be scheduled: 0/2 nodes; waited for 60 s"
+
+
+def test_pods_of_an_earlier_run_and_those_that_leave_are_not_its_replicas(launch):
+    old = [pod("ps"), pod(), pod(index=1)]
+    for item in old:
+        item["metadata"]["labels"]["gangplan.dev/run-id"] = "earlier"
+    assert launch.step(Seen(job=job(CREATED), pods=tuple(old), record=record()), 1.0) == []
+    leaving = pods()
+    leaving[0]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert launch.step(Seen(job=job(CREATED), pods=leaving, record=record()), 1.0) == []
+
+
+def test_pods_that_never_come_are_given_up(launch):
+    seen = Seen(job=job(CREATED), pods=pods()[:1], record=record())
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(replace(seen, pods=pods(gated=True)), 60.0), "they had come"
+    assert launch.step(seen, 100.0) == []
+    assert launch.step(seen, 220.0) == [Delete(uid="1")]
+    (end,) = launch.step(replace(seen, job=None, pods=()), 221.0)
+    assert "a quota or an admission rule may refuse them" in end.reason
+
+
+def test_no_pod_is_told_a_node_that_is_not_kept_for_it_any_more(launch):
+    seen = Seen(job=job(CREATED), pods=pods(gated=True), record=record(expires_at=50.0))
+    assert [type(action) for action in launch.step(seen, 49.0)] == [Renew, Pin, Pin, Pin]
+    assert [type(action) for action in launch.step(seen, 50.0)] == [Renew]
 
 
 def test_a_job_that_no_controller_looks_at_is_given_up():
     launch = Launch(run_id="run", reservation_s=600.0, patience=Patience(controller=30.0))
     seen = Seen(job=job(), pods=(), record=record())
     assert launch.step(seen, 0.0) == []
-    assert launch.step(seen, 30.0) == [Delete()]
+    assert launch.step(seen, 30.0) == [Delete(uid="1")]
     (end,) = launch.step(replace(seen, job=None), 31.0)
     assert "is the training-operator running" in end.reason

@@ -87,22 +87,28 @@ def test_every_pod_with_a_node_holds_its_place_until_it_has_ended(server):
     )
 
 
-def test_pods_of_gangs_that_there_are_are_told_as_their_replicas(server):
+def test_pods_of_gangs_that_hold_room_are_told_as_their_replicas(server):
+    """Those of an earlier run of the same name leave, and hold their places until they have."""
     add_node(server)
-    spec = {"roles": [{"name": "chief", "replicas": 1, "requests": {"cpu": "1"}}]}
-    add(server, GANG, {"metadata": {"name": "g", "namespace": "default"}, "spec": spec})
+    spec = {"runId": "r", "roles": [{"name": "chief", "replicas": 1, "requests": {"cpu": "1"}}]}
+    for name, phase in [("g", "Reserved"), ("waits", "Pending")]:
+        add(server, GANG, {"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+        server.patch(GANG, name, {"status": {"phase": phase}}, namespace="default", subresource="status")
 
-    def labels(gang, kind="master", index="0"):
+    def labels(gang, kind="master", index="0", run="r"):
         prefix = "training.kubeflow.org/replica-"
-        return {"gangplan.dev/gang": gang, f"{prefix}type": kind, f"{prefix}index": index}
+        own = {"gangplan.dev/gang": gang, "gangplan.dev/run-id": run}
+        return own | {f"{prefix}type": kind, f"{prefix}index": index}
 
     add_pod(server, "replica", node="n1", labels=labels("g"))
+    add_pod(server, "earlier", node="n1", labels=labels("g", run="before"))
+    add_pod(server, "waits", node="n1", labels=labels("waits"))
     add_pod(server, "of-none", node="n1", labels=labels("gone"))
     add_pod(server, "no-role", node="n1", labels=labels("g", kind="launcher"))
     add_pod(server, "no-index", node="n1", labels=labels("g", index="first"))
     found = read(server)
     assert found.members == {"default/replica": Member(gang="default/g", role="chief", index=0)}
-    assert len(found.snapshot.running) == 4
+    assert len(found.snapshot.running) == 6
 
 
 def test_queues_and_levels_are_read(server):

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 from apimodel.server import ApiServer, Fault
+from builders import GPU
 
+import gangplan as gp
 from gangplan.errors import Busy, Unreachable
 from gangplan.kube.lease import LEASE_S
 from gangplan.kube.refusals import About
@@ -17,12 +19,24 @@ from stores.contract import TERMS, LeadContract, Place, StoreContract, View, gpu
 from stores.gangs import gang_stores
 
 FAULTS = (
-    *(Fault(error=Unreachable), *[None] * 6),
-    *(Fault(error=Busy), *[None] * 3, Fault(error=Unreachable, applied=True), *[None] * 5),
+    *(Fault(error=Unreachable), *[None] * 11),
+    *(Fault(error=Busy), *[None] * 10),
+    *(Fault(error=Unreachable, applied=True), *[None] * 12),
 )
 """What goes wrong with requests, in turn."""
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+
+
+class Filling(View):
+    """A cluster that has room only after it was looked at some times."""
+
+    looks = 10
+
+    def read(self):
+        self.looks -= 1
+        self.running = (gp.Running(name="x", node="n0", requests={GPU: "2"}),) if self.looks > 0 else ()
+        return super().read()
 
 
 class TestLocalStore(StoreContract):
@@ -64,7 +78,7 @@ class TestGangStore(StoreContract, LeadContract):
         server.faults = fault
         verdict = wait(
             place.open(),
-            View(gpu_nodes(1, 2)),
+            Filling(gpu_nodes(1, 2)),
             record,
             clock=lambda: time[0],
             sleep=lambda seconds: time.__setitem__(0, time[0] + seconds),

@@ -9,7 +9,15 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from gangplan.kube.names import GANG_LABEL, PLACEMENT_GATE, REPLICA_INDEX, REPLICA_TYPE, REQUIRED_TERMS, ROLES
+from gangplan.kube.names import (
+    GANG_LABEL,
+    PLACEMENT_GATE,
+    REPLICA_INDEX,
+    REPLICA_TYPE,
+    REQUIRED_TERMS,
+    ROLES,
+    RUN_ID,
+)
 
 NO_ISTIO = "sidecar.istio.io/inject"
 """Label (and annotation, for old versions): a sidecar keeps a finished pod from ending."""
@@ -19,7 +27,7 @@ def gated(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A TFJob whose pods wait for their nodes, and belong to the gang of the job's name.
 
     Args:
-        manifest: A sound manifest; it stays as it is.
+        manifest: A sound manifest, labelled with its run; it stays as it is.
     """
     made = copy.deepcopy(dict(manifest))
     for spec in made["spec"]["tfReplicaSpecs"].values():
@@ -29,6 +37,7 @@ def gated(manifest: Mapping[str, Any]) -> dict[str, Any]:
             NO_ISTIO: "false",
             **(metadata.get("labels") or {}),
             GANG_LABEL: made["metadata"]["name"],
+            RUN_ID: made["metadata"]["labels"][RUN_ID],
         }
         metadata["annotations"] = {NO_ISTIO: "false", **(metadata.get("annotations") or {})}
         pod = template["spec"]

@@ -67,7 +67,13 @@ class Bind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete:
-    """Delete the TFJob, and wait until nothing is left of it."""
+    """Delete the TFJob, and wait until nothing is left of it.
+
+    Attributes:
+        uid: Its uid: one that was made anew since is not meant.
+    """
+
+    uid: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +104,15 @@ class Patience:
         image: Until an image can be pulled. Default 180: registries fail for a minute, wrong names for ever.
         schedule: Until a pod that was told its node is there. Default 60: the room is reserved, so that only others
             who ask nobody can have taken it, or the node is gone.
-        config: Until what a pod mounts can be found. Default 60.
+        config: Until a container can be made of what its pod names, a secret in its environment for instance. Default 60.
+        pods: Until the pods of a TFJob are there. Default 120: quotas and webhooks refuse them without a word here.
     """
 
     controller: float = 60.0
     image: float = 180.0
     schedule: float = 60.0
     config: float = 60.0
+    pods: float = 120.0
 
     def of(self, trouble: Trouble) -> float | None:
         """How long a trouble may last; None: it is for the controller to decide about."""
@@ -128,6 +136,10 @@ class Launch:
     _was_there: bool = False
     _ending: End | None = None
     _since: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def give_up(self, end: End) -> None:
+        """Let nothing be left of the job, and then end."""
+        self._ending = self._ending or end
 
     def step(self, seen: Seen, now: float) -> list[Action]:
         """What to do about what there is.
@@ -156,12 +168,16 @@ class Launch:
             return [Create(), *self._keep(record, now)]
         if job["metadata"].get("deletionTimestamp"):
             return []
-        if (given_up := self._given_up(job, seen.pods, now)) is not None:
+        # Not those of an earlier run of the same name, nor those that make room for others.
+        pods = [
+            pod for pod in seen.pods if self._is_ours(pod) and not pod["metadata"].get("deletionTimestamp")
+        ]
+        if (given_up := self._given_up(job, pods, record, now)) is not None:
             return self._end(given_up, seen)
-        return [*_pins(seen.pods, record), *self._hold(job, seen.pods, record, now)]
+        return [*self._hold(pods, record, now), *_pins(pods, record, now)]
 
-    def _is_ours(self, job: Object) -> bool:
-        return bool((job["metadata"].get("labels") or {}).get(RUN_ID) == self.run_id)
+    def _is_ours(self, item: Object) -> bool:
+        return bool((item["metadata"].get("labels") or {}).get(RUN_ID) == self.run_id)
 
     def _end(self, end: End, seen: Seen) -> list[Action]:
         """End once nothing runs any more."""
@@ -172,15 +188,25 @@ class Launch:
         assert self._ending is not None, "who waits for the end has decided how it ends"
         if seen.job is None:
             return [] if seen.pods else [self._ending]
-        return [] if seen.job["metadata"].get("deletionTimestamp") else [Delete()]
+        metadata = seen.job["metadata"]
+        return [] if metadata.get("deletionTimestamp") else [Delete(uid=str(metadata.get("uid", "")))]
 
-    def _given_up(self, job: Object, pods: Sequence[Object], now: float) -> End | None:
+    def _given_up(self, job: Object, pods: Sequence[Object], record: GangRecord, now: float) -> End | None:
         """Why the job is not waited for any longer; None if it is."""
         if not (job.get("status") or {}).get("conditions"):
             if now - self._since.setdefault(("controller", ""), now) >= self.patience.controller:
                 reason = (
                     f"nothing has looked at the TFJob for {self.patience.controller:.0f} s: "
                     "is the training-operator running, and does it serve TFJobs?"
+                )
+                return End(outcome="Failed", reason=reason)
+            return None
+        if len(pods) < sum(1 for _ in _replicas(record)) and record.phase == "Reserved":
+            if now - self._since.setdefault(("pods", ""), now) >= self.patience.pods:
+                name = job["metadata"]["name"]
+                reason = (
+                    f"its pods were not created in {self.patience.pods:.0f} s: a quota or an admission rule may refuse "
+                    f"them; `kubectl describe tfjob {name}` tells"
                 )
                 return End(outcome="Failed", reason=reason)
             return None
@@ -193,7 +219,7 @@ class Launch:
                 return End(outcome="Failed", reason=reason, replica=trouble.replica)
         return None
 
-    def _hold(self, job: Object, pods: Sequence[Object], record: GangRecord, now: float) -> list[Action]:
+    def _hold(self, pods: Sequence[Object], record: GangRecord, now: float) -> list[Action]:
         if record.phase == "Reserved":
             placed = {replica_of(pod) for pod in pods if pod["spec"].get("nodeName")}
             wanted = set(_replicas(record))
@@ -221,11 +247,14 @@ def _replicas(record: GangRecord) -> Iterator[tuple[str, int]]:
         yield from ((role, index) for index in range(len(nodes)))
 
 
-def _pins(pods: Sequence[Object], record: GangRecord) -> Iterator[Pin]:
-    placement = {} if record.reservation is None else record.reservation.placement
+def _pins(pods: Sequence[Object], record: GangRecord, now: float) -> Iterator[Pin]:
+    held = record.reservation
+    if held is None or (held.expires_at is not None and held.expires_at <= now):
+        return
+    placement = held.placement
     for pod in pods:
         found = replica_of(pod)
-        if found is None or not is_gated(pod) or pod["metadata"].get("deletionTimestamp"):
+        if found is None or not is_gated(pod):
             continue
         role, index = found
         nodes = placement.get(role, ())
@@ -245,7 +274,7 @@ def ending(job: Object, pods: Sequence[Object]) -> End | None:
         )
     if state != "Failed":
         return None
-    if "deadline" in said.lower() or "activeDeadlineSeconds" in said:
+    if "active longer than specified deadline" in said:  # as training-operator says it
         return End(outcome="TimedOut", reason=said)
     # What ended first is the cause; what ended later was mostly ended because of it.
     first = next((trouble for trouble in troubles(pods) if trouble.since is not None), None)

@@ -2,18 +2,16 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from gangplan import admission
-from gangplan.errors import AlreadyExists, Conflict, NotFound, Refused, Unreachable
+from gangplan.errors import AlreadyExists, Conflict, Forbidden, NotFound, NotInstalled, Refused, Unreachable
 from gangplan.kube.api import Api
 from gangplan.kube.enforce import pinned
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.kinds import POD, TFJOB
 from gangplan.kube.launch import Action, Bind, Create, Delete, End, Launch, Pin, Renew, Seen, renewed
 from gangplan.kube.names import JOB_NAME
-from gangplan.record import HOLDING
 from gangplan.store import Store
 
 log = logging.getLogger(__name__)
@@ -63,13 +61,15 @@ class Launcher:
         return self._go_on(until_bound=True)
 
     def cancel(self, reason: str) -> None:
-        """End the job and give back its room, unless all of its replicas have their nodes: then it goes on by itself."""
+        """End the job, with nothing left of it, and give back its room.
+
+        Not if all of its replicas have their nodes: then it goes on by itself.
+        """
         record = self._store.get(self._gang)
-        if record is None or record.run_id != self._launch.run_id or record.phase == "Bound":
+        if record is not None and record.run_id == self._launch.run_id and record.phase == "Bound":
             return
-        with suppress(NotFound):
-            self._api.delete(TFJOB, self._name, namespace=self._namespace, propagation="Foreground")
-        self._finish(End(outcome="Canceled", reason=reason))
+        self._launch.give_up(End(outcome="Canceled", reason=reason))
+        self.run()
 
     def _go_on(self, *, until_bound: bool) -> End | None:
         while True:
@@ -83,6 +83,9 @@ class Launcher:
                         return self._finish(action)
                     self._do(action)
             except Refused as error:
+                self._launch.give_up(End(outcome="Failed", reason=str(error)))
+            except (Forbidden, NotInstalled) as error:
+                # Nothing can be done, nor undone, by who may not do it.
                 return self._finish(End(outcome="Failed", reason=str(error)))
             except (Conflict, NotFound) as error:
                 log.debug("looking again: %s", error)
@@ -112,15 +115,17 @@ class Launcher:
                 log.info("%s: goes to %s", name, node)
             case Renew(expires_at=expires_at):
                 record = self._store.get(self._gang)
-                if record is not None and record.phase in HOLDING:
+                if record is not None and record.run_id == self._launch.run_id and record.phase == "Reserved":
                     self._store.update(renewed(record, expires_at))
             case Bind():
                 admission.bind(
                     self._store, self._gang, run_id=self._launch.run_id, now=self._clock(), owner=None
                 )
                 log.info("%s: all replicas have their nodes", self._name)
-            case Delete():
-                self._api.delete(TFJOB, self._name, namespace=self._namespace, propagation="Foreground")
+            case Delete(uid=uid):
+                self._api.delete(
+                    TFJOB, self._name, namespace=self._namespace, propagation="Foreground", uid=uid
+                )
                 log.info("%s: deleted", self._name)
             case End():
                 raise AssertionError("an end is not carried out but recorded")

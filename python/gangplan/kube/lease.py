@@ -18,7 +18,7 @@ LEASE_S = 15
 """Seconds without a sign of life after which another takes the lead: a cycle of thousands of nodes takes a few."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Lead:
     """The lead as its holder has it.
 
@@ -62,13 +62,19 @@ class LeaseLock:
 
     @contextmanager
     def lead(self) -> Iterator[Lead | None]:
-        """Hold the lead inside; None if someone else has it now."""
+        """Hold the lead inside; None if someone else has it now.
+
+        It is given back only if all went well inside: else a write may still be on its way, and the next one must take
+        the lead as from one that was lost.
+        """
         lead = self._acquire()
         try:
             yield lead
-        finally:
-            if lead is not None:
-                self._release()
+        except BaseException:
+            self._held = None
+            raise
+        if lead is not None:
+            self._release()
 
     def renew(self) -> None:
         """Show a sign of life, if the last one is some time ago; before each write of a leader.
@@ -110,7 +116,8 @@ class LeaseLock:
                 self._renewed = before
                 return Lead(term=1, after_loss=False)
             holder = found["spec"].get("holderIdentity") or ""
-            if holder and not self._is_lost(found):
+            # Its own it takes anew at once: it was left in the middle of a cycle.
+            if holder not in ("", self._identity) and not self._is_lost(found):
                 return None
             term = int(found["spec"].get("leaseTransitions") or 0) + 1
             self._held = self._api.replace(LEASE, self._with(found, **ours, leaseTransitions=term))

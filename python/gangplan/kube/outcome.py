@@ -52,7 +52,11 @@ def state_of(job: Mapping[str, Any]) -> State:
 
 def told_by(job: Mapping[str, Any], state: State) -> str:
     """What the controller says about a state; empty if nothing."""
-    texts = [item.get("message") or "" for item in _conditions(job) if item.get("type") == state]
+    texts = [
+        item.get("message") or ""
+        for item in _conditions(job)
+        if item.get("type") == state and item.get("status") == "True"
+    ]
     return next(iter(texts), "")
 
 
@@ -94,7 +98,6 @@ def _troubles_of(pod: Pod) -> Iterator[Trouble]:
 def _failure(pod: Pod, replica: str) -> Trouble:
     status = pod["status"]
     ended = terminated(pod) or {}
-    since = _seconds(ended.get("finishedAt"))
     disrupted: Mapping[str, Any] = next(
         (
             item
@@ -103,6 +106,8 @@ def _failure(pod: Pod, replica: str) -> Trouble:
         ),
         {},
     )
+    # A node that is gone has not told how the container ended.
+    since = _seconds(disrupted.get("lastTransitionTime") or ended.get("finishedAt"))
     reason, by = status.get("reason") or "", disrupted.get("reason") or ""
     detail = status.get("message") or disrupted.get("message") or ended.get("message") or ""
     if by.startswith("Preemption"):

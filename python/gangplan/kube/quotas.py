@@ -20,7 +20,7 @@ def namespace_quotas(
     Args:
         quotas: All quotas.
         pods: All pods that have not ended, also those without a node: a quota counts them from their creation.
-        members: Full names of pods that are replicas of gangs, which are counted by their gang.
+        members: Full names of pods that are replicas of gangs that hold room, which are counted by their gang.
 
     Raises:
         InvalidQuantity: A quantity cannot be read.
@@ -52,8 +52,6 @@ def _resource(key: str) -> str | None:
     """The resource that a quota's key limits the requests for; None if it limits something else."""
     if key in {"cpu", "memory", "pods", "ephemeral-storage"}:
         return key
-    if key == "count/pods":
-        return "pods"
     return (
         key.removeprefix("requests.") if key.startswith("requests.") and key != "requests.storage" else None
     )

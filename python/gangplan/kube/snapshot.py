@@ -4,7 +4,7 @@ All kinds are listed at the same resource version: one counter of the server's s
 read at one version was there together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -15,11 +15,12 @@ from gangplan.kube.camel import from_map
 from gangplan.kube.endings import endings
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, TFJOB, Kind
-from gangplan.kube.names import GANG_LABEL, REPLICA_INDEX, REPLICA_TYPE, ROLES
+from gangplan.kube.names import GANG_LABEL, REPLICA_INDEX, REPLICA_TYPE, ROLES, RUN_ID
 from gangplan.kube.objects import NodeObject, PodObject, QuotaObject, items_of, pod_of
 from gangplan.kube.quotas import namespace_quotas
 from gangplan.kube.resources import GangQueueSpec
 from gangplan.kube.topology import Levels, levels_of
+from gangplan.record import HOLDING
 from gangplan.snapshot import Node, Queue, Running, Snapshot, Taint
 from gangplan.store import Cluster, Member
 
@@ -64,7 +65,7 @@ class SnapshotReader:
             jobs = readers.submit(self._custom, TFJOB, version)
             levels = levels_of(topologies.result())
             holding = [pod for pod in pods.result() if pod.status.phase not in ENDED]
-            members = dict(_members(holding, {_name(gang) for gang in gangs.result()}))
+            members = dict(_members(holding, dict(_runs(gangs.result()))))
             snapshot = Snapshot(
                 topology=levels.keys,
                 nodes=tuple(_node(node, levels) for node in nodes.result()),
@@ -90,14 +91,21 @@ def _name(gang: Mapping[str, Any]) -> str:
     return full_name(gang["metadata"]["namespace"], gang["metadata"]["name"])
 
 
-def _members(pods: list[PodObject], gangs: set[str]) -> Iterator[tuple[str, Member]]:
-    """Pods that are replicas of gangs that there are."""
+def _runs(gangs: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Gangs that hold room, and the run of each."""
+    for gang in gangs:
+        if (gang.get("status") or {}).get("phase") in HOLDING:
+            yield _name(gang), gang["spec"].get("runId") or ""
+
+
+def _members(pods: list[PodObject], runs: Mapping[str, str]) -> Iterator[tuple[str, Member]]:
+    """Pods that are replicas of gangs that hold room. Those of an earlier run of the same name are not."""
     for pod in pods:
         labels = pod.metadata.labels or {}
         gang = full_name(pod.metadata.namespace, labels.get(GANG_LABEL, ""))
         role = ROLES.get(labels.get(REPLICA_TYPE, ""))
         index = labels.get(REPLICA_INDEX, "")
-        if gang in gangs and role is not None and index.isdecimal():
+        if gang in runs and runs[gang] == labels.get(RUN_ID, "") and role is not None and index.isdecimal():
             yield (
                 full_name(pod.metadata.namespace, pod.metadata.name),
                 Member(gang=gang, role=role, index=int(index)),

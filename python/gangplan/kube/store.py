@@ -4,6 +4,7 @@ A record's name is ``NAMESPACE/NAME``, its version the object's resource version
 status, so that who decides needs no right to change what users ask for.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -13,22 +14,29 @@ from gangplan.kube.api import Api
 from gangplan.kube.gang_object import split_name, to_object, to_record, to_status
 from gangplan.kube.kinds import GANG
 from gangplan.kube.lease import Lead, LeaseLock
-from gangplan.record import WAITING, GangRecord
+from gangplan.record import HOLDING, WAITING, GangRecord
+
+log = logging.getLogger(__name__)
 
 
 def read_records(api: Api, *, namespace: str = "") -> tuple[GangRecord, ...]:
-    """All records, by name, for who only looks. An object of a version that cannot be read is none.
+    """All records, by name, for who only looks. A gang that waits and cannot be read is passed over.
 
     Args:
         api: The API server.
         namespace: The namespace whose gangs are seen; empty: all.
+
+    Raises:
+        InvalidInput: A gang that holds room cannot be read: it was written by another version of gangplan.
     """
     records = []
     for item in api.list(GANG, namespace=namespace).items:
         try:
             records.append(to_record(item))
-        except InvalidInput:
-            continue
+        except InvalidInput as error:
+            if (item.get("status") or {}).get("phase") in HOLDING:
+                raise  # what it holds cannot be known, so that nothing can be given to others
+            log.warning("%s is passed over: %s", item["metadata"]["name"], error)
     return tuple(sorted(records, key=lambda record: record.name))
 
 
@@ -106,8 +114,12 @@ class GangStore:
     def leadership(self) -> Iterator[bool]:
         """The right to run a cycle. After a leader that was lost, its late writes are made to fail first."""
         with self._lock.lead() as lead:
-            if lead is not None and lead.after_loss:
-                self._fence(lead)
+            try:
+                if lead is not None and lead.after_loss:
+                    self._fence(lead)
+            except Conflict:  # the lead is lost already
+                yield False
+                return
             yield lead is not None
 
     def _fence(self, lead: Lead) -> None:
