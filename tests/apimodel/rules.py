@@ -1,7 +1,7 @@
 """What an API server refuses about objects of kinds that it brings itself, and about the metadata of all."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from apimodel.definition import CONFIG_MAP, Definition
@@ -101,8 +101,14 @@ def change_problems(definition: Definition, before: Object, after: Object) -> It
     new = set(is_.get("finalizers") or ()) - set(was.get("finalizers") or ())
     if "deletionTimestamp" in was and new:
         yield f"metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted: {new}"
-    if definition.kind == POD and _unchangeable(before["spec"]) != _unchangeable(after["spec"]):
-        yield "spec: Forbidden: pod updates may not change fields other than the images"
+    if definition.kind == POD:
+        gates, kept = (item["spec"].get("schedulingGates") or [] for item in (before, after))
+        if any(gate not in gates for gate in kept):
+            yield "spec.schedulingGates: Forbidden: only deletion is allowed"
+        may_change = ("schedulingGates", *(("affinity", "nodeSelector") if gates else ()))
+        was_spec, is_spec = (_unchangeable(item["spec"], may_change) for item in (before, after))
+        if was_spec != is_spec:
+            yield "spec: Forbidden: pod updates may not change fields other than the images"
     if (
         definition.kind == CONFIG_MAP
         and before.get("immutable")
@@ -148,12 +154,13 @@ def _is_qualified(key: str) -> bool:
     return bool(is_domain and _NAME.fullmatch(name) and len(name) <= 63)
 
 
-def _unchangeable(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of a pod what no update may change."""
+def _unchangeable(spec: Mapping[str, Any], besides: Sequence[str]) -> Mapping[str, Any]:
+    """Of a pod what no update may change; that a gated pod's affinity may only be narrowed is not looked at."""
     containers = [
         {key: value for key, value in container.items() if key != "image"} for container in spec["containers"]
     ]
-    kept = {key: value for key, value in spec.items() if key not in ("tolerations", "activeDeadlineSeconds")}
+    free = ("tolerations", "activeDeadlineSeconds", *besides)
+    kept = {key: value for key, value in spec.items() if key not in free}
     return kept | {"containers": containers}
 
 

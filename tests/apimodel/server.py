@@ -217,6 +217,15 @@ class ApiServer:
 
     # ---- what else happens on a server
 
+    def bind(self, name: str, *, namespace: str, node: str) -> None:
+        """Give a pod its node, as a scheduler does."""
+        about = About(verb="create", kind="Binding", name=name, namespace=namespace)
+        with self._lock:
+            key = self._registry.key(about, POD)
+            pod = copy.deepcopy(self._registry.found(key, about))
+            pod["spec"]["nodeName"] = node
+            self._registry.write(key, pod)
+
     def collect(self) -> tuple[Key, ...]:
         """Let the garbage collector work until nothing is left to do; what it removed."""
         with self._lock:

@@ -20,7 +20,7 @@ from gangplan.kube.client import Connection, connect
 from gangplan.kube.cluster import LEASE as LEASE_NAME
 from gangplan.kube.cluster import SYSTEM
 from gangplan.kube.gang_object import to_object
-from gangplan.kube.kinds import EVENT, GANG, GANG_QUEUE, LEASE, NODE, POD, QUOTA, TFJOB, Kind
+from gangplan.kube.kinds import GANG, GANG_QUEUE, LEASE, NODE, POD, QUOTA, TFJOB, Kind
 from gangplan.kube.lease import LEASE_S, LeaseLock
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.kube.store import GangStore
@@ -183,7 +183,7 @@ def test_who_admits_is_refused_what_was_not_granted(cluster: Cluster, admit: Con
         lambda: admit.patch(GANG_QUEUE, "q", {"spec": {"weight": 9}}),
         lambda: admit.get(LEASE, LEASE_NAME, namespace="kube-system"),
         lambda: admit.get(LEASE, "another", namespace=SYSTEM),
-        lambda: admit.list(TFJOB, namespace=team),
+        lambda: admit.delete(TFJOB, "j", namespace=team),
     ):
         with pytest.raises(Forbidden):
             act()
@@ -194,7 +194,7 @@ def test_who_launches_may_do_so_in_its_namespace_only(
 ) -> None:
     user, elsewhere = f"{ACCOUNT}{team}:gangplan-launch", new_namespace(cluster)
     rights = granted("launch.yaml")
-    assert len(rights) >= 14
+    assert len(rights) >= 8
     for right in sorted(rights):
         assert is_allowed(cluster, user, right, team), right
         assert not is_allowed(cluster, user, right, elsewhere), right
@@ -204,7 +204,6 @@ def test_who_launches_may_do_so_in_its_namespace_only(
     record = store(admit, [0.0], "admits").create(asked(team, "g"))
     with connect(kubeconfig=cluster.kubeconfig(user)) as launch:
         launch.patch(POD, "p", {"metadata": {"labels": {"a": "b"}}}, namespace=team)
-        assert launch.list(EVENT, namespace=team).items is not None
         assert [item["metadata"]["name"] for item in launch.list(POD, namespace=team).items] == ["p"]
         own = store(launch, [0.0], "launches")
         ended = own.update(enter(record, "Finished", now=1.0, reason="done", outcome="Succeeded"))

@@ -12,8 +12,15 @@ import typer
 from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.config import settings
+from gangplan.errors import AlreadyExists, Unreachable
 from gangplan.record import GangRecord
 from gangplan.signals import interrupting, uninterrupted
+
+LAST_LINES = 20
+"""Last lines of a failed replica that are shown."""
+
+POLL_S = 1.0
+"""Seconds between two looks at a cluster: each is three requests."""
 
 
 @exits.guarded
@@ -92,12 +99,14 @@ def _show(cluster: Any, wanted: Any, output: render.Format) -> None:
         name = wanted.gang.name
         answer = {"placement": plan.placements.get(name), "rejection": plan.rejections.get(name)}
         render.emit({"manifest": wanted.manifest, **answer, "unsound": unsound.get(name)}, output)
-        return
-    render.say(write(wanted.manifest))
-    if (problem := unsound.get(wanted.gang.name)) is not None:
+    elif (problem := unsound.get(wanted.gang.name)) is not None:
+        render.say(write(wanted.manifest))
         render.say(f"{wanted.gang.name} would wait for ever: {problem}")
     else:
+        render.say(write(wanted.manifest))
         render.say(explain(wanted.gang.name, snapshot, plan).as_text())
+    if wanted.gang.name not in plan.placements:
+        raise typer.Exit(exits.NO)
 
 
 def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
@@ -106,7 +115,7 @@ def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
 
     store, now, chosen = cluster.store(), time.time(), settings()
     asked = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
-    record = store.create(replace(asked, kept_until=now + chosen.terms.waiter_s))
+    record = _entered(store, replace(asked, kept_until=now + chosen.terms.waiter_s), now + wait_s)
     verdict = wait(
         store,
         cluster,
@@ -123,6 +132,23 @@ def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
         render.say(f"{record.name}: not admitted: {verdict.reason}")
         raise typer.Exit(exits.NO)
     return verdict.record
+
+
+def _entered(store: Any, asked: GangRecord, deadline: float) -> GangRecord:
+    """Enter the queue once, although an answer may be lost."""
+    while True:
+        try:
+            return store.create(asked)  # type: ignore[no-any-return]
+        except AlreadyExists:
+            found: GangRecord | None = store.get(asked.name)
+            if found is None or found.run_id != asked.run_id:
+                raise
+            return found
+        except Unreachable as error:
+            if time.time() >= deadline:
+                raise
+            render.progress(f"asking again: {error}")
+            time.sleep(POLL_S)
 
 
 def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> tuple[Any, tuple[str, ...]]:
@@ -168,13 +194,6 @@ def _echo(wanted: Any) -> Callable[[str, str], None]:
             render.progress(f"{replica} | {line}")
 
     return say
-
-
-LAST_LINES = 20
-"""Last lines of a failed replica that are shown."""
-
-POLL_S = 1.0
-"""Seconds between two looks at a cluster: each is three requests."""
 
 
 def _tell(record: GangRecord) -> None:

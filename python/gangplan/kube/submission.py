@@ -49,7 +49,7 @@ def submission(manifest: Mapping[str, Any], *, namespace: str, run_id: str, now:
     Raises:
         InvalidInput: The job is suspended, or belongs to another scheduler.
     """
-    problems = list(_contradictions(manifest))
+    problems = [*_shapes(manifest), *_contradictions(manifest)]
     if problems:
         raise InvalidInput(problems, "TFJob")
     metadata = dict(manifest["metadata"])
@@ -59,6 +59,29 @@ def submission(manifest: Mapping[str, Any], *, namespace: str, run_id: str, now:
     asked = gang(manifest, created=int(now))
     asked = replace(asked, name=full_name(where, asked.name), namespace=where)
     return Submission(gang=asked, manifest=gated(placed), run_id=run_id)
+
+
+def _shapes(manifest: Mapping[str, Any]) -> list[Problem]:
+    """What has another shape than what is written into it."""
+    problems = []
+    where = manifest["metadata"].get("namespace")
+    if where is not None and not isinstance(where, str):
+        problems.append(Problem("$.metadata.namespace", "WRONG_TYPE", f"must be a text, not {where!r}"))
+    for kind, spec in manifest["spec"]["tfReplicaSpecs"].items():
+        path = f"$.spec.tfReplicaSpecs.{kind}.template"
+        metadata, gates = spec["template"].get("metadata"), spec["template"]["spec"].get("schedulingGates")
+        if metadata is not None and not isinstance(metadata, Mapping):
+            problems.append(Problem(f"{path}.metadata", "WRONG_TYPE", "must be a map"))
+            continue
+        for name in ("labels", "annotations"):
+            found = (metadata or {}).get(name)
+            if found is not None and not isinstance(found, Mapping):
+                problems.append(Problem(f"{path}.metadata.{name}", "WRONG_TYPE", "must be a map"))
+        if gates is not None and not (
+            isinstance(gates, list) and all(isinstance(gate, Mapping) for gate in gates)
+        ):
+            problems.append(Problem(f"{path}.spec.schedulingGates", "WRONG_TYPE", "must be a list of maps"))
+    return problems
 
 
 def _contradictions(manifest: Mapping[str, Any]) -> list[Problem]:

@@ -1,0 +1,252 @@
+"""A launcher on a modelled server, with an operator played by the test: what is left, whatever goes wrong."""
+
+import copy
+import itertools
+from pathlib import Path
+
+import pytest
+import yaml
+from apimodel.server import ApiServer, Fault
+from builders import tfjob
+from stores.gangs import gang_stores
+
+from gangplan import admission
+from gangplan.errors import Busy, Forbidden, Refused, Unreachable
+from gangplan.kube.kinds import GANG, POD, TFJOB
+from gangplan.kube.launch import Launch
+from gangplan.kube.launcher import Launcher
+from gangplan.kube.submission import submission
+from gangplan.record import Reservation, enter, new
+
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+GATE = {"name": "gangplan.dev/placement"}
+OPERATOR = "training.kubeflow.org"
+
+
+class World:
+    """A server with an admitted gang, and an operator that works whenever the launcher sleeps."""
+
+    def __init__(self) -> None:
+        crds = [yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))]
+        self.server = ApiServer(crds=crds, kinds=[TFJOB])
+        self.time = [0.0]
+        self.store = gang_stores(self.server, "default", self.time).open()
+        roles = {"PS": {}, "Worker": {"replicas": 2}}
+        self.wanted = submission(tfjob("j", roles), namespace="default", run_id="run", now=0.0)
+        asked = self.store.create(new(self.wanted.gang, uid="", run_id="run", now=0.0))
+        place = Reservation(placement={"ps": ("n1",), "worker": ("n1", "n2")}, expires_at=600.0)
+        self.store.update(enter(asked, "Reserved", now=0.0, reason="admitted", reservation=place))
+        self.runs_for = 3
+        self.makes_pods = True
+
+    def launcher(self) -> Launcher:
+        return Launcher(
+            self.server,
+            self.store,
+            self.wanted.manifest,
+            Launch(run_id="run", reservation_s=600.0),
+            clock=lambda: self.time[0],
+            sleep=self.sleep,
+            poll_s=1.0,
+        )
+
+    def sleep(self, seconds: float) -> None:
+        self.time[0] += seconds
+        faults, self.server.faults = self.server.faults, None
+        self.operate()
+        self.server.settle()
+        self.server.faults = faults
+
+    def operate(self) -> None:
+        """What training-operator, scheduler and kubelets do in a second."""
+        for job in self.server.list(TFJOB).items:
+            if job["metadata"].get("deletionTimestamp"):
+                continue
+            said = "Running" if self.makes_pods else "Created"
+            pods = self.server.list(POD, labels=f"{OPERATOR}/job-name={job['metadata']['name']}").items
+            for pod in pods:
+                if not pod["spec"].get("schedulingGates") and not pod["spec"].get("nodeName"):
+                    terms = pod["spec"]["affinity"]["nodeAffinity"]
+                    (term,) = terms["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+                    (node,) = term["matchFields"][0]["values"]
+                    self.server.bind(pod["metadata"]["name"], namespace="default", node=node)
+            if self.makes_pods and not pods:
+                self.make_pods(job)
+            elif pods and all(pod["spec"].get("nodeName") for pod in pods):
+                self.runs_for -= 1
+                said = "Succeeded" if self.runs_for <= 0 else said
+            status = {"conditions": [{"type": said, "status": "True", "message": said}]}
+            self.server.patch(TFJOB, "j", {"status": status}, namespace="default", subresource="status")
+
+    def make_pods(self, job: dict) -> None:
+        for kind, spec in job["spec"]["tfReplicaSpecs"].items():
+            for index in range(spec.get("replicas", 1)):
+                body = copy.deepcopy(spec["template"])
+                about = body["metadata"] | {"name": f"j-{kind.lower()}-{index}", "namespace": "default"}
+                about["labels"] |= {
+                    f"{OPERATOR}/job-name": "j",
+                    f"{OPERATOR}/replica-type": kind.lower(),
+                    f"{OPERATOR}/replica-index": str(index),
+                }
+                owner = {"apiVersion": TFJOB.api_version, "kind": "TFJob", "name": "j", "controller": True}
+                about["ownerReferences"] = [
+                    owner | {"uid": job["metadata"]["uid"], "blockOwnerDeletion": True}
+                ]
+                self.server.create(POD, {**body, "metadata": about})
+
+    def left(self) -> tuple[list[str], list[str], str, str | None]:
+        self.server.faults = None
+        self.server.settle()
+        jobs = [job["metadata"]["name"] for job in self.server.list(TFJOB).items]
+        pods = [pod["metadata"]["name"] for pod in self.server.list(POD).items]
+        (gang,) = self.server.list(GANG).items
+        return jobs, pods, gang["status"]["phase"], gang["status"].get("outcome")
+
+
+@pytest.fixture
+def world() -> World:
+    """An admitted gang that nobody has launched yet."""
+    return World()
+
+
+def places(world: World) -> dict[str, str]:
+    return {pod["metadata"]["name"]: pod["spec"].get("nodeName") for pod in world.server.list(POD).items}
+
+
+PLACES = {"j-ps-0": "n1", "j-worker-0": "n1", "j-worker-1": "n2"}
+
+
+def test_a_job_runs_where_its_gang_has_room(world):
+    end = world.launcher().run()
+    assert (end.outcome, end.reason) == ("Succeeded", "Succeeded")
+    assert places(world) == PLACES
+    assert world.left()[2:] == ("Finished", "Succeeded")
+
+
+@pytest.mark.parametrize("first", range(24))
+@pytest.mark.parametrize("error", [Unreachable, Busy])
+@pytest.mark.parametrize("applied", [False, True])
+def test_a_launch_outlasts_a_server_that_answers_now_and_then(world, first, error, applied):
+    """Whichever request fails, done or not: one job, each replica at its place, the true outcome."""
+    requests = itertools.count(1)
+    world.server.faults = lambda _: (
+        Fault(error=error, applied=applied)
+        if next(requests) % 12 == first % 12 or next(requests) == first
+        else None
+    )
+    assert world.launcher().run().outcome == "Succeeded"
+    assert places(world) == PLACES
+    assert world.left() == (["j"], sorted(PLACES), "Finished", "Succeeded")
+
+
+class Killed(BaseException):
+    """The launcher dies here; nothing may catch it."""
+
+
+@pytest.mark.parametrize("at", range(1, 40))
+def test_a_launcher_that_is_killed_is_followed_by_another_that_goes_on(world, at):
+    requests = itertools.count(1)
+
+    def kill(about: object) -> None:
+        if next(requests) == at:
+            raise Killed
+
+    world.server.faults = kill
+    killed = False
+    try:
+        world.launcher().run()
+    except Killed:
+        killed = True
+    world.server.faults = None
+    end = world.launcher().run()
+    assert end.outcome == "Succeeded"
+    assert places(world) == PLACES
+    assert world.left() == (["j"], sorted(PLACES), "Finished", "Succeeded")
+    assert killed or at > 20
+
+
+@pytest.mark.parametrize("looks", range(5))
+def test_a_launch_that_is_canceled_before_it_is_bound_leaves_nothing(world, looks):
+    launcher, sleeps = world.launcher(), itertools.count()
+
+    def interrupt(seconds: float) -> None:
+        if next(sleeps) == looks:
+            raise KeyboardInterrupt
+        world.sleep(seconds)
+
+    launcher._sleep = interrupt
+    world.makes_pods = looks < 3
+    try:
+        launcher.run()
+    except KeyboardInterrupt:
+        bound = world.store.get("default/j").phase == "Bound"
+        launcher._sleep = world.sleep
+        launcher.cancel("the submission ended")
+        assert world.left() == (
+            (["j"], sorted(PLACES), "Bound", None) if bound else ([], [], "Finished", "Canceled")
+        )
+
+
+def test_a_job_of_somebody_else_is_not_touched(world):
+    foreign = {"apiVersion": TFJOB.api_version, "kind": "TFJob", "spec": {"tfReplicaSpecs": {}}}
+    world.server.create(TFJOB, foreign | {"metadata": {"name": "j", "namespace": "default"}})
+    before = world.server.get(TFJOB, "j", namespace="default")
+    launcher = world.launcher()
+    launcher.cancel("the submission ended")
+    assert world.server.get(TFJOB, "j", namespace="default") == before
+    assert world.left()[2:] == ("Finished", "Failed")
+
+
+def test_a_pod_that_is_refused_its_node_ends_the_launch_with_nothing_left(world):
+    world.server.faults = lambda about: (
+        Fault(error=Refused) if (about.verb, about.name) == ("patch", "j-worker-1") else None
+    )
+    end = world.launcher().run()
+    assert end.outcome == "Failed"
+    assert "patch Pod j-worker-1" in end.reason
+    assert world.left() == ([], [], "Finished", "Failed")
+
+
+def test_who_may_not_launch_is_told_and_gives_the_room_back(world):
+    world.server.faults = lambda about: (
+        Fault(error=Forbidden) if (about.verb, about.kind) == ("create", "TFJob") else None
+    )
+    end = world.launcher().run()
+    assert end.outcome == "Failed"
+    assert world.left() == ([], [], "Finished", "Failed")
+
+
+def test_without_an_operator_the_room_is_given_back(world):
+    crds = [yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))]
+    bare = ApiServer(crds=crds)
+    store = gang_stores(bare, "default", world.time).open()
+    asked = store.create(new(world.wanted.gang, uid="", run_id="run", now=0.0))
+    place = Reservation(placement={"ps": ("n1",), "worker": ("n1", "n2")}, expires_at=600.0)
+    store.update(enter(asked, "Reserved", now=0.0, reason="admitted", reservation=place))
+    world.server, world.store = bare, store
+    end = world.launcher().run()
+    assert (end.outcome, "TFJob" in end.reason) == ("Failed", True)
+    assert store.get("default/j").phase == "Finished"
+
+
+def test_a_gang_that_the_user_deletes_takes_its_job_along(world):
+    launcher = world.launcher()
+    world.runs_for = 1_000
+    sleeps = itertools.count()
+
+    def sleep(seconds: float) -> None:
+        if next(sleeps) == 5:
+            admission.finish(
+                world.store,
+                "default/j",
+                run_id="run",
+                outcome="Canceled",
+                reason="deleted by the user",
+                now=5.0,
+            )
+        world.sleep(seconds)
+
+    launcher._sleep = sleep
+    end = launcher.run()
+    assert (end.outcome, end.reason) == ("Canceled", "deleted by the user")
+    assert world.left() == ([], [], "Finished", "Canceled")
