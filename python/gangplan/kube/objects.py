@@ -10,7 +10,9 @@ from gangplan.snapshot import Container, Pod
 T = TypeVar("T")
 
 
-class _Read(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+# Objects of lists are trees, and there are hundreds of thousands of their parts: the collector of cycles, which finds none,
+# took most of the time of a read.
+class _Read(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """A part of an object; fields that are not named here are passed over."""
 
 
