@@ -123,7 +123,8 @@ def test_a_forked_replica_is_found_by_its_run_id(trainer, forking, job, replica,
     forking.submit(work)
     eventually(lambda: list(forking.logs("mnist", "worker-0")) == ["asleep"])
     (found,) = survivors(work.run_id)
-    assert found.pid == forking.status("mnist").replicas[0].pid
+    # What is written down of it may be a moment behind.
+    eventually(lambda: forking.status("mnist").replicas[0].pid == found.pid)
     os.kill(forking._supervisor._keeper.pid, signal.SIGKILL)
     assert forking.wait("mnist").state == "Failed"
     no_survivors(work.run_id)

@@ -5,7 +5,7 @@ use gangplan_solver::{Problem, ProblemCode};
 use pyo3::buffer::{Element, ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyList, PyMemoryView, PySequence, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyList, PyMemoryView, PyString, PyTuple};
 
 /// A column can be wrong a million times over; so many problems say enough.
 const MOST_PROBLEMS: usize = 1000;
@@ -172,7 +172,7 @@ pub(crate) fn each(
     mut take: impl FnMut(&Bound<'_, PyAny>, &mut Findings) -> PyResult<()>,
 ) -> PyResult<()> {
     let text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
-    if text || !(is_plain(value) || value.is_instance_of::<PySequence>()) {
+    if text || !(is_plain(value) || is_sequence(value)?) {
         let message = format!("must be a sequence of {wanted}, not {}", shown(value));
         findings.lose(path, ProblemCode::WrongType, message);
         return Ok(());
@@ -193,6 +193,11 @@ pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
         Ok(number) => format!("{of_type} {number}"),
         Err(_) => of_type,
     }
+}
+
+/// Asks Python, where Ctrl-C may come: the test of `PyO3` would lose it.
+fn is_sequence(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value.is_instance(&value.py().import("collections.abc")?.getattr("Sequence")?)
 }
 
 fn is_plain(value: &Bound<'_, PyAny>) -> bool {
