@@ -17,8 +17,7 @@ from cluster.objects import create
 from gangplan.cli.main import app
 from gangplan.errors import Forbidden
 from gangplan.kube.client import Connection, connect
-from gangplan.kube.cluster import LEASE as LEASE_NAME
-from gangplan.kube.cluster import SYSTEM
+from gangplan.kube.cluster import LEASE_NAME, SYSTEM
 from gangplan.kube.gang_object import to_object
 from gangplan.kube.kinds import GANG, GANG_QUEUE, LEASE, NODE, POD, QUOTA, TFJOB, Kind
 from gangplan.kube.lease import LEASE_S, LeaseLock

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,12 @@ from gangplan.config import settings
 from gangplan.errors import AlreadyExists, Unreachable
 from gangplan.record import GangRecord
 from gangplan.signals import interrupting, uninterrupted
+from gangplan.store import Store
+
+if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
+    from gangplan.kube.cluster import KubeCluster
+    from gangplan.kube.launch import End, Seen
+    from gangplan.kube.submission import Submission
 
 LAST_LINES = 20
 """Last lines of a failed replica that are shown."""
@@ -82,7 +88,7 @@ def submit(
         raise typer.Exit(code)
 
 
-def _show(cluster: Any, wanted: Any, output: render.Format) -> None:
+def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -> None:
     from gangplan import admission
     from gangplan.kube.tfjob import write
     from gangplan.record import new
@@ -109,7 +115,7 @@ def _show(cluster: Any, wanted: Any, output: render.Format) -> None:
         raise typer.Exit(exits.NO)
 
 
-def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
+def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> GangRecord:
     from gangplan.record import new
     from gangplan.verdict import wait
 
@@ -134,11 +140,11 @@ def _admitted(cluster: Any, wanted: Any, wait_s: int) -> GangRecord:
     return verdict.record
 
 
-def _entered(store: Any, asked: GangRecord, deadline: float) -> GangRecord:
+def _entered(store: Store, asked: GangRecord, deadline: float) -> GangRecord:
     """Enter the queue once, although an answer may be lost."""
     while True:
         try:
-            return store.create(asked)  # type: ignore[no-any-return]
+            return store.create(asked)
         except AlreadyExists:
             found: GangRecord | None = store.get(asked.name)
             if found is None or found.run_id != asked.run_id:
@@ -151,7 +157,9 @@ def _entered(store: Any, asked: GangRecord, deadline: float) -> GangRecord:
             time.sleep(POLL_S)
 
 
-def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> tuple[Any, tuple[str, ...]]:
+def _launched(
+    cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool
+) -> "tuple[End | None, tuple[str, ...]]":
     from gangplan.kube.launch import Launch
     from gangplan.kube.launcher import Launcher
     from gangplan.kube.logs import LogKeeper
@@ -159,7 +167,7 @@ def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> tuple[Any, tupl
     folder = settings().logs / wanted.namespace / f"{wanted.name}-{wanted.run_id[:8]}"
     keeper, told = LogKeeper(cluster.api, folder, on_line=_echo(wanted)), Told()
 
-    def look(seen: Any) -> None:
+    def look(seen: "Seen") -> None:
         told(seen)
         if to_the_end:
             keeper.look(seen.pods)
@@ -184,7 +192,7 @@ def _launched(cluster: Any, wanted: Any, *, to_the_end: bool) -> tuple[Any, tupl
     return end, () if end is None or not end.replica else keeper.last_lines(end.replica, LAST_LINES)
 
 
-def _echo(wanted: Any) -> Callable[[str, str], None]:
+def _echo(wanted: "Submission") -> Callable[[str, str], None]:
     """Repeats what the leading replica says."""
     roles = {role.name for role in wanted.gang.roles}
     leader = next((f"{role}-0" for role in ("chief", "worker") if role in roles), None)
@@ -207,7 +215,7 @@ class Told:
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
 
-    def __call__(self, seen: Any) -> None:
+    def __call__(self, seen: "Seen") -> None:
         """Look at the pods of a job."""
         from gangplan.kube.outcome import exit_code, replica_name
 

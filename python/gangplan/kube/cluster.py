@@ -13,7 +13,7 @@ from gangplan.kube.store import GangStore
 from gangplan.record import Owner
 from gangplan.store import Cluster
 
-LEASE = "gangplan-admission"
+LEASE_NAME = "gangplan-admission"
 SYSTEM = "gangplan-system"
 """The namespace that holds what belongs to the cluster as a whole."""
 
@@ -45,7 +45,7 @@ class KubeCluster:
         """The records of all gangs; each store contends for the lead by itself."""
         lock = LeaseLock(
             self.api,
-            name=LEASE,
+            name=LEASE_NAME,
             namespace=self.namespace,
             identity=self.identity,
             clock=self.clock,

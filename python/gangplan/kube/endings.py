@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gangplan.kube.api import Api
-from gangplan.kube.gang_object import full_name
+from gangplan.kube.gang_object import name_of
 from gangplan.kube.kinds import POD
 from gangplan.kube.launch import ending
 from gangplan.kube.names import JOB_NAME, RUN_ID
@@ -23,22 +23,18 @@ def endings(api: Api, gangs: Iterable[Object], jobs: Iterable[Object]) -> Iterat
         gangs: Gang objects.
         jobs: All TFJobs of the same moment.
     """
-    known = {_name(job): job for job in jobs}
+    known = {name_of(job): job for job in jobs}
     for gang in gangs:
         run = gang["spec"].get("runId")
         if not run or (gang.get("status") or {}).get("phase") != "Bound":
             continue
-        job = known.get(_name(gang))
+        job = known.get(name_of(gang))
         if job is None or (job["metadata"].get("labels") or {}).get(RUN_ID) != run:
-            yield _name(gang), Ending(outcome="Canceled", reason="the TFJob was deleted by somebody else")
+            yield name_of(gang), Ending(outcome="Canceled", reason="the TFJob was deleted by somebody else")
         elif ending(job, ()) is not None:
             end = ending(job, _pods(api, job))
             assert end is not None, "pods only tell why"
-            yield _name(gang), Ending(outcome=end.outcome, reason=end.reason)
-
-
-def _name(item: Object) -> str:
-    return full_name(item["metadata"]["namespace"], item["metadata"]["name"])
+            yield name_of(gang), Ending(outcome=end.outcome, reason=end.reason)
 
 
 def _pods(api: Api, job: Object) -> tuple[Object, ...]:

@@ -23,6 +23,11 @@ def full_name(namespace: str, name: str) -> str:
     return f"{namespace}/{name}"
 
 
+def name_of(item: Mapping[str, Any]) -> str:
+    """The full name of a gang's object, or of one that has its name."""
+    return full_name(item["metadata"]["namespace"], item["metadata"]["name"])
+
+
 def split_name(full: str) -> tuple[str, str]:
     """Namespace and name of a gang's object."""
     namespace, _, name = full.partition("/")
@@ -80,13 +85,8 @@ def _reservation(status: ReservationStatus | None) -> Reservation | None:
     return Reservation(placement=status.placement, expires_at=expires_at)
 
 
-def to_object(record: GangRecord, *, owners: tuple[Mapping[str, Any], ...] = ()) -> dict[str, Any]:
-    """Write the object of a gang that is to be created; it has no status yet.
-
-    Args:
-        record: The record.
-        owners: Owner references: with these objects it is collected.
-    """
+def to_object(record: GangRecord) -> dict[str, Any]:
+    """Write the object of a gang that is to be created; it has no status yet."""
     namespace, name = split_name(record.name)
     asked_at = record.history[0].at if record.history else 0.0
     attended_s = None if record.kept_until is None else max(1, round(record.kept_until - asked_at))
@@ -96,8 +96,6 @@ def to_object(record: GangRecord, *, owners: tuple[Mapping[str, Any], ...] = ())
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if record.run_id:
         metadata["labels"] = {RUN_ID: record.run_id}
-    if owners:
-        metadata["ownerReferences"] = [dict(owner) for owner in owners]
     return {"apiVersion": GANG.api_version, "kind": GANG.name, "metadata": metadata, "spec": to_map(spec)}
 
 

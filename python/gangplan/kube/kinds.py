@@ -40,7 +40,6 @@ PRIORITY_CLASS = Kind(
     name="PriorityClass", plural="priorityclasses", api_version="scheduling.k8s.io/v1", namespaced=False
 )
 LEASE = Kind(name="Lease", plural="leases", api_version="coordination.k8s.io/v1")
-WORKFLOW = Kind(name="Workflow", plural="workflows", api_version="argoproj.io/v1alpha1")
 
 TFJOB = Kind(name="TFJob", plural="tfjobs", api_version="kubeflow.org/v1")
 

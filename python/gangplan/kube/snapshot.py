@@ -13,7 +13,7 @@ from gangplan.kube import moments
 from gangplan.kube.api import Api
 from gangplan.kube.camel import from_map
 from gangplan.kube.endings import endings
-from gangplan.kube.gang_object import full_name
+from gangplan.kube.gang_object import full_name, name_of
 from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, TFJOB, Kind
 from gangplan.kube.names import GANG_LABEL, REPLICA_INDEX, REPLICA_TYPE, ROLES, RUN_ID
 from gangplan.kube.objects import NodeObject, PodObject, QuotaObject, items_of, pod_of
@@ -87,15 +87,11 @@ class SnapshotReader:
             return ()
 
 
-def _name(gang: Mapping[str, Any]) -> str:
-    return full_name(gang["metadata"]["namespace"], gang["metadata"]["name"])
-
-
 def _runs(gangs: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Gangs that hold room, and the run of each."""
     for gang in gangs:
         if (gang.get("status") or {}).get("phase") in HOLDING:
-            yield _name(gang), gang["spec"].get("runId") or ""
+            yield name_of(gang), gang["spec"].get("runId") or ""
 
 
 def _members(pods: list[PodObject], runs: Mapping[str, str]) -> Iterator[tuple[str, Member]]:

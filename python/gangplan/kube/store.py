@@ -5,9 +5,8 @@ status, so that who decides needs no right to change what users ask for.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from gangplan.errors import Conflict, InvalidInput, NotFound
 from gangplan.kube.api import Api
@@ -43,26 +42,18 @@ def read_records(api: Api, *, namespace: str = "") -> tuple[GangRecord, ...]:
 class GangStore:
     """Gangs of one namespace, or of all."""
 
-    def __init__(
-        self,
-        api: Api,
-        lock: LeaseLock,
-        *,
-        namespace: str = "",
-        owners: tuple[Mapping[str, Any], ...] = (),
-    ) -> None:
+    def __init__(self, api: Api, lock: LeaseLock, *, namespace: str = "") -> None:
         """Open the store; nothing is sent yet.
 
         Args:
             api: The API server.
             lock: The lead over the cluster's admission.
             namespace: The namespace whose gangs are seen; empty: all.
-            owners: Owner references for gangs that are created here.
         """
-        self._api, self._lock, self._namespace, self._owners = api, lock, namespace, owners
+        self._api, self._lock, self._namespace = api, lock, namespace
 
     def records(self) -> tuple[GangRecord, ...]:
-        """All records, by name. An object of a version that cannot be read is none."""
+        """All records, by name; see :func:`read_records`."""
         return read_records(self._api, namespace=self._namespace)
 
     def get(self, name: str) -> GangRecord | None:
@@ -80,7 +71,7 @@ class GangStore:
             Conflict: A record of this name is there.
             Refused: The server does not accept it.
         """
-        return to_record(self._api.create(GANG, to_object(record, owners=self._owners)))
+        return to_record(self._api.create(GANG, to_object(record)))
 
     def update(self, record: GangRecord) -> GangRecord:
         """Replace the status of the record that has the version which ``record`` carries.
