@@ -59,10 +59,12 @@ def submit(
     from gangplan.kube.cluster import KubeCluster
     from gangplan.kube.submission import submission
     from gangplan.kube.tfjob import read
+    from gangplan.kube.volumes import with_claims
 
     manifest = read(file.read_text(encoding="utf-8"), str(file))
     wanted = submission(manifest, namespace=namespace, run_id=uuid.uuid4().hex, now=time.time())
     with connect(kubeconfig=kubeconfig, context=context) as connection:
+        wanted = with_claims(connection, wanted)
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
         if dry_run:
             _show(cluster, wanted, output)

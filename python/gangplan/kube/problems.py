@@ -56,11 +56,13 @@ _CONTAINER = {
     "args": [_TEXT],
     "env": [{"name": _TEXT, "value": _TEXT}],
     "resources": {"requests": _Each(_QUANTITY), "limits": _Each(_QUANTITY)},
+    "volumeMounts": [{"name": _TEXT, "mountPath": _TEXT}],
     "restartPolicy": _TEXT,
 }
 _POD = {
     "containers": [_CONTAINER],
     "initContainers": [_CONTAINER],
+    "volumes": [{"name": _TEXT, "persistentVolumeClaim": {"claimName": _TEXT}}],
     "overhead": _Each(_QUANTITY),
     "nodeName": _TEXT,
     "nodeSelector": _Each(_TEXT),
@@ -253,6 +255,9 @@ def _pod_rules(path: str, pod: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(f"{path}.containers[{place}].image", "MISSING_FIELD", "must not be empty")
     for place, container in enumerate(containers):
         yield from _named(f"{path}.containers[{place}].env", container.get("env") or [], "name")
+        mounts = container.get("volumeMounts") or []
+        yield from _named(f"{path}.containers[{place}].volumeMounts", mounts, "name", "mountPath")
+    yield from _named(f"{path}.volumes", pod.get("volumes") or [], "name")
     yield from pod_amount_problems(path, pod)
     yield from _affinity_rules(f"{path}.affinity", pod.get("affinity") or {})
     if pod.get("nodeName"):
