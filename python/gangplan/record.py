@@ -20,9 +20,10 @@ TRANSITIONS: Mapping[Phase, frozenset[Phase]] = {
     "Reserved": frozenset({"Binding", "Bound", "Pending", "Finished"}),
     "Binding": frozenset({"Bound", "Pending", "Finished"}),
     "Bound": frozenset({"Pending", "Finished"}),
-    "Finished": frozenset(),
+    "Finished": frozenset({"Pending"}),
 }
-"""Where a gang may go from each phase. Impossible means: it would not fit even if nothing ran."""
+"""Where a gang may go from each phase. Impossible means: it would not fit even if nothing ran. A gang that has ended
+waits again only for another attempt at the same job."""
 
 HOLDING: frozenset[Phase] = frozenset({"Reserved", "Binding", "Bound"})
 """Phases in which a gang holds capacity."""
@@ -98,6 +99,7 @@ class GangRecord:
         bypassed: How many gangs that came after it have started while it waited.
         kept_until: Seconds since 1970 at which it stops waiting unless who waits for it asks again; None: it waits
             for ever, or as long as its owner is there.
+        published: Whether its end was told to whoever asked for it.
     """
 
     gang: Gang
@@ -115,6 +117,7 @@ class GangRecord:
     expired_at: float | None = None
     bypassed: int = 0
     kept_until: float | None = None
+    published: bool = False
 
     @property
     def name(self) -> str:
@@ -125,6 +128,14 @@ class GangRecord:
     def finished_at(self) -> float | None:
         """Seconds since 1970 at which it ended; None if it has not."""
         return self.history[-1].at if self.phase == "Finished" and self.history else None
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt at its job this is, from 1: it had room and came to wait again before each further one."""
+        steps = zip(self.history, self.history[1:], strict=False)
+        return 1 + sum(
+            before.phase in HOLDING | {"Finished"} and after.phase == "Pending" for before, after in steps
+        )
 
     def continues(self, earlier: "GangRecord") -> bool:
         """Whether this is the record that ``earlier`` was, and nobody has taken it over since."""
@@ -182,5 +193,6 @@ def enter(
         rejection=rejection,
         outcome=outcome,
         owner=owner,
+        published=False,
         history=(*record.history, Event(at=now, phase=phase, reason=reason)),
     )

@@ -64,6 +64,29 @@ def _must_ask_anew(record: GangRecord, now: float, terms: Terms) -> bool:
     )
 
 
+def ask(
+    store: Store, view: ClusterView, name: str, *, clock: Callable[[], float], terms: Terms
+) -> tuple[GangRecord | None, Decision | None]:
+    """Run a cycle if nobody else does, and let a gang that waits be kept waiting.
+
+    Args:
+        store: The store.
+        view: The cluster.
+        name: Name of the gang.
+        clock: Seconds since 1970.
+        terms: How long things are kept, and when room is.
+
+    Returns:
+        Its record, if there is one, and what was decided, if this was who decided.
+    """
+    decision = run_cycle(store, view, now=clock(), terms=terms)
+    current = store.get(name)
+    if current is not None and _must_ask_anew(current, clock(), terms):
+        with suppress(Conflict):
+            current = store.update(replace(current, kept_until=clock() + terms.waiter_s))
+    return current, decision
+
+
 def wait(
     store: Store,
     view: ClusterView,
@@ -114,11 +137,8 @@ def wait(
     try:
         while True:
             try:
-                decision = run_cycle(store, view, now=clock(), terms=terms) or decision
-                current = store.get(record.name)
-                if current is not None and _must_ask_anew(current, clock(), terms):
-                    with suppress(Conflict):
-                        store.update(replace(current, kept_until=clock() + terms.waiter_s))
+                current, decided = ask(store, view, record.name, clock=clock, terms=terms)
+                decision = decided or decision
             except (Unreachable, Expired, InvalidInput) as error:
                 if clock() >= deadline:
                     raise

@@ -3,71 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from builders import gang, role
+from launches.seen import CREATED, RUNNING, disrupted, ended, job, pod, pods, record, waiting
 
-from gangplan.kube.launch import Bind, Create, Delete, End, Launch, Patience, Pin, Renew, Seen
-from gangplan.record import GangRecord, Reservation, enter, new
-
-PLACES = {"ps": ("n1",), "worker": ("n1", "n2")}
-
-
-def record(phase: str = "Reserved", *, expires_at: float | None = 600.0, run_id: str = "run") -> GangRecord:
-    asked = new(gang("x/j", role("ps", 1), role("worker", 2)), uid="u", run_id=run_id, now=0.0)
-    held = Reservation(placement=PLACES, expires_at=expires_at)
-    reserved = enter(asked, "Reserved", now=0.0, reason="admitted", reservation=held)
-    if phase == "Bound":
-        held = replace(held, expires_at=None)
-        return enter(reserved, "Bound", now=1.0, reason="all replicas run", reservation=held)
-    return {"Reserved": reserved, "Pending": asked}.get(phase) or enter(
-        reserved, "Finished", now=1.0, reason="deleted by the user", outcome="Canceled"
-    )
-
-
-def job(*conditions: tuple[str, str], run_id: str = "run", deleting: bool = False) -> dict:
-    told = [{"type": kind, "status": "True", "message": text} for kind, text in conditions]
-    metadata = {"name": "j", "namespace": "x", "uid": "1", "labels": {"gangplan.dev/run-id": run_id}}
-    if deleting:
-        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    return {"metadata": metadata, "status": {"conditions": told}}
-
-
-CREATED, RUNNING = ("Created", "TFJob j is created."), ("Running", "TFJob j is running.")
-
-
-def pod(
-    kind: str = "worker", index: int = 0, *, node: str | None = "n1", gated: bool = False, **status
-) -> dict:
-    labels = {
-        "gangplan.dev/run-id": "run",
-        "training.kubeflow.org/job-name": "j",
-        "training.kubeflow.org/replica-type": kind,
-        "training.kubeflow.org/replica-index": str(index),
-    }
-    spec = {"schedulingGates": [{"name": "gangplan.dev/placement"}]} if gated else {}
-    if node and not gated:
-        spec["nodeName"] = node
-    return {"metadata": {"name": f"j-{kind}-{index}", "labels": labels}, "spec": spec, "status": status}
-
-
-def pods(**fields) -> tuple[dict, ...]:
-    return pod("ps", **fields), pod(index=0, **fields), pod(index=1, **fields)
-
-
-def waiting(reason: str, message: str = "") -> dict:
-    state = {"waiting": {"reason": reason, "message": message}}
-    return {"phase": "Pending", "containerStatuses": [{"name": "tensorflow", "state": state}]}
-
-
-def ended(code: int, reason: str = "Error", at: str = "2026-01-01T00:00:05Z", **status) -> dict:
-    state = {"terminated": {"exitCode": code, "reason": reason, "finishedAt": at}}
-    return {"phase": "Failed", "containerStatuses": [{"name": "tensorflow", "state": state}], **status}
-
-
-def disrupted(reason: str, message: str = "") -> dict:
-    """A pod whose node may be gone, so that nobody told how its container ended."""
-    at = "2026-01-01T00:00:04Z"
-    condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
-    return {"phase": "Failed", "conditions": [condition | {"lastTransitionTime": at}]}
+from gangplan.kube.actions import Again, Bind, Create, Delete, End, Pin, Renew, Seen
+from gangplan.kube.launch import Launch, Patience
 
 
 @pytest.fixture
@@ -77,7 +16,7 @@ def launch() -> Launch:
 
 
 def test_an_admitted_gang_gets_its_job(launch):
-    assert launch.step(Seen(job=None, pods=(), record=record()), 1.0) == [Create()]
+    assert launch.step(Seen(job=None, pods=(), record=record()), 1.0) == [Create(attempt=1)]
 
 
 def test_each_gated_pod_is_told_its_node_and_no_other(launch):
@@ -111,7 +50,7 @@ def test_a_reservation_is_renewed_before_half_of_its_time_is_over(launch):
 @pytest.mark.parametrize("phase", ["Reserved", "Bound"])
 def test_another_launcher_goes_on_where_one_was_killed(launch, phase):
     seen = Seen(job=job(RUNNING), pods=pods(), record=record(phase))
-    assert Create() not in launch.step(seen, 5.0)
+    assert Create(attempt=1) not in launch.step(seen, 5.0)
     assert launch.step(replace(seen, job=job(RUNNING, ("Succeeded", "done"))), 6.0) == [
         End(outcome="Succeeded", reason="done")
     ]
@@ -123,28 +62,36 @@ def test_it_has_succeeded_only_if_its_controller_says_so(launch):
 
 
 ENDS = {
-    "a crash": (ended(3), "Failed", "worker-1: it ended with exit code 3"),
-    "too little memory": (ended(137, "OOMKilled"), "Failed", "needed more memory than its limit (OOMKilled)"),
-    "preemption": (disrupted("PreemptionByScheduler", "by p"), "Failed", "worker-1: it was preempted: by p"),
-    "eviction": (disrupted("EvictionByEvictionAPI", "drain"), "Failed", "worker-1: it was evicted: drain"),
-    "eviction by the node": (ended(137, reason="Error") | {"reason": "Evicted", "message": "disk"}, "Failed",
-                             "worker-1: it was evicted: disk"),
-    "a lost node": (disrupted("DeletionByTaintManager", "not ready"), "Failed",
-                    "worker-1: its node is gone: not ready"),
-}  # fmt: skip
+    "a crash": (ended(3), "", "it ended with exit code 3"),
+    "too little memory": (ended(137, "OOMKilled"), "", "needed more memory than its limit (OOMKilled)"),
+    "preemption": (disrupted("PreemptionByScheduler", "by p"), "Preempted", "it was preempted: by p"),
+    "eviction": (disrupted("EvictionByEvictionAPI", "drain"), "Evicted", "it was evicted: drain"),
+    "eviction by the node": (
+        ended(137, reason="Error") | {"reason": "Evicted", "message": "disk"},
+        "Evicted",
+        "it was evicted: disk",
+    ),
+    "a lost node": (
+        disrupted("DeletionByTaintManager", "not ready"),
+        "NodeLost",
+        "its node is gone: not ready",
+    ),
+}
 
 
-@pytest.mark.parametrize(("status", "outcome", "reason"), ENDS.values(), ids=ENDS)
-def test_a_failure_names_the_replica_that_failed_first_and_why(launch, status, outcome, reason):
+@pytest.mark.parametrize(("status", "no_fault", "reason"), ENDS.values(), ids=ENDS)
+def test_a_failure_names_the_replica_that_failed_first_and_why(status, no_fault, reason):
     later = ended(1, at="2026-01-01T00:00:09Z")
     seen = Seen(
         job=job(RUNNING, ("Failed", "TFJob j has failed because 2 replicas failed.")),
         pods=(pod("ps", **later), pod(index=0), pod(index=1, **status)),
         record=record("Bound"),
     )
-    (end,) = launch.step(seen, 1.0)
-    assert (end.outcome, end.replica) == (outcome, "worker-1")
+    (end,) = Launch(run_id="run", reservation_s=600.0, attempts=1).step(seen, 1.0)
+    assert (end.outcome, end.replica) == ("Failed", "worker-1")
     assert reason in end.reason
+    (then,) = Launch(run_id="run", reservation_s=600.0, attempts=2).step(seen, 1.0)
+    assert then == (Again(reason=f"attempt 1 of 2 ended: {end.reason}") if no_fault else end)
 
 
 def test_a_job_that_passed_its_deadline_is_told_so(launch):
@@ -186,7 +133,6 @@ def test_a_job_of_another_run_is_left_alone(launch):
     ("found", "outcome", "reason"),
     [
         (None, "Canceled", "the record of the gang was removed"),
-        (record("Pending"), "Failed", "the gang holds no room any more: it is Pending"),
         (record("Finished"), "Canceled", "deleted by the user"),
         (record(run_id="other"), "Failed", "belongs to another run, other"),
     ],
@@ -228,14 +174,18 @@ def test_what_may_pass_is_waited_for_and_then_given_up(launch, status, patience,
     assert reason in end.reason
 
 
-def test_a_replica_that_finds_its_room_taken_is_given_up(launch):
+def test_a_replica_that_finds_its_room_taken_is_tried_again_or_given_up(launch):
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes"}
     lost = pod(index=1, node=None, conditions=[condition])
     seen = Seen(job=job(CREATED), pods=(*pods()[:2], lost), record=record())
     assert launch.step(seen, 0.0) == []
-    assert launch.step(seen, 60.0) == [Delete(uid="1")]
-    (end,) = launch.step(replace(seen, job=None, pods=()), 61.0)
-    assert end.reason == "worker-1: it cannot be scheduled: 0/2 nodes; waited for 60 s"
+    reason = "worker-1: it cannot be scheduled: 0/2 nodes; waited for 60 s"
+    assert launch.step(seen, 60.0) == [Again(reason=f"attempt 1 of 3 ended: {reason}")]
+    last = Launch(run_id="run", reservation_s=600.0, attempts=1)
+    assert last.step(seen, 0.0) == []
+    assert last.step(seen, 60.0) == [Delete(uid="1")]
+    (end,) = last.step(replace(seen, job=None, pods=()), 61.0)
+    assert end.reason == reason
 
 
 def test_pods_of_an_earlier_run_and_those_that_leave_are_not_its_replicas(launch):

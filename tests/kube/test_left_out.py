@@ -54,8 +54,8 @@ def left_out(pod: dict[str, Any], container: dict[str, Any]) -> tuple[str, ...]:
     [
         ({"others": [{"name": "logger"}]}, {}, "containers other than tensorflow are not run (logger)"),
         ({"initContainers": [{}]}, {}, "init containers are not run (unnamed)"),
-        ({"volumes": "junk"}, {}, "volumes are not mounted (unnamed)"),
-        ({}, {"volumeMounts": [{"name": "v"}]}, "volumes are not mounted (v)"),
+        ({"volumes": [{"name": "v"}]}, {}, "volumes are not mounted (v)"),
+        ({}, {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}, "volumes are not mounted (v)"),
         (
             {},
             {"env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {}}}]},

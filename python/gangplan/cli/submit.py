@@ -18,8 +18,8 @@ from gangplan.signals import interrupting, uninterrupted
 from gangplan.store import Store
 
 if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
+    from gangplan.kube.actions import End, Seen
     from gangplan.kube.cluster import KubeCluster
-    from gangplan.kube.launch import End, Seen
     from gangplan.kube.submission import Submission
 
 LAST_LINES = 20
@@ -165,8 +165,10 @@ def _launched(
     from gangplan.kube.launch import Launch
     from gangplan.kube.launcher import Launcher
     from gangplan.kube.logs import LogKeeper
+    from gangplan.verdict import ask
 
     folder = settings().logs / wanted.namespace / f"{wanted.name}-{wanted.run_id[:8]}"
+    store, terms = cluster.store(), settings().terms
     keeper, told = LogKeeper(cluster.api, folder, on_line=_echo(wanted)), Told()
 
     def look(seen: "Seen") -> None:
@@ -176,13 +178,14 @@ def _launched(
 
     launcher = Launcher(
         cluster.api,
-        cluster.store(),
+        store,
         wanted.manifest,
-        Launch(run_id=wanted.run_id, reservation_s=settings().terms.reservation_s),
+        Launch(run_id=wanted.run_id, reservation_s=terms.reservation_s, waiter_s=terms.waiter_s),
         clock=time.time,
         sleep=time.sleep,
         poll_s=POLL_S,
         on_look=look,
+        admit=lambda: ask(store, cluster, wanted.gang.name, clock=time.time, terms=terms),
     )
     try:
         end = launcher.run() if to_the_end else launcher.run_until_bound()

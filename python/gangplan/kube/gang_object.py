@@ -69,6 +69,7 @@ def to_record(found: Mapping[str, Any]) -> GangRecord:
         expired_at=None if status.expired_at is None else moments.seconds(status.expired_at),
         bypassed=status.bypassed,
         kept_until=_kept_until(spec, status, created),
+        published=status.published,
     )
 
 
@@ -119,6 +120,7 @@ def to_status(record: GangRecord) -> dict[str, Any]:
             bypassed=record.bypassed,
             expired_at=None if record.expired_at is None else moments.text(record.expired_at),
             kept_until=None if record.kept_until is None else moments.text(record.kept_until),
+            published=record.published,
             history=tuple(
                 HistoryEntry(at=moments.text(event.at), phase=event.phase, reason=event.reason)
                 for event in record.history

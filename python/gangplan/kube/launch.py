@@ -4,94 +4,26 @@ Each step looks at what there is and says what to do about it, so that a launche
 which knows nothing of the first, goes on. What a launcher remembers only makes it patient or tells things better.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from gangplan.kube.actions import (
+    Action,
+    Admit,
+    Again,
+    Bind,
+    Create,
+    Delete,
+    End,
+    Object,
+    Pin,
+    Renew,
+    Seen,
+)
 from gangplan.kube.enforce import is_gated, replica_of
-from gangplan.kube.names import RUN_ID
+from gangplan.kube.names import ATTEMPT, RUN_ID
 from gangplan.kube.outcome import Trouble, state_of, told_by, troubles
-from gangplan.record import HOLDING, GangRecord, Outcome
-
-Object = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What there is.
-
-    Attributes:
-        job: The TFJob of the gang's name; None: none.
-        pods: Its pods.
-        record: The record of the gang; None: none.
-    """
-
-    job: Object | None
-    pods: Sequence[Object]
-    record: GangRecord | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Create:
-    """Create the TFJob."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
-    """Tell a gated pod its node.
-
-    Attributes:
-        pod: The pod.
-        node: Name of the node.
-    """
-
-    pod: Object
-    node: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Renew:
-    """Keep the reservation longer.
-
-    Attributes:
-        expires_at: Seconds since 1970 at which it becomes void instead.
-    """
-
-    expires_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bind:
-    """Record that all replicas have their nodes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
-    """Delete the TFJob, and wait until nothing is left of it.
-
-    Attributes:
-        uid: Its uid: one that was made anew since is not meant.
-    """
-
-    uid: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """The launch has ended; nothing is to be done any more but to record it.
-
-    Attributes:
-        outcome: How.
-        reason: Why, in a sentence.
-        replica: The replica that decided it, ``worker-1``; empty if none did.
-    """
-
-    outcome: Outcome
-    reason: str
-    replica: str = ""
-
-
-Action = Create | Pin | Renew | Bind | Delete | End
+from gangplan.record import HOLDING, WAITING, GangRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +38,7 @@ class Patience:
             who ask nobody can have taken it, or the node is gone.
         config: Until a container can be made of what its pod names, a secret in its environment for instance. Default 60.
         pods: Until the pods of a TFJob are there. Default 120: quotas and webhooks refuse them without a word here.
+        room: Until a gang has room for another attempt. Default 3600: what took it may run for long.
     """
 
     controller: float = 60.0
@@ -113,11 +46,16 @@ class Patience:
     schedule: float = 60.0
     config: float = 60.0
     pods: float = 120.0
+    room: float = 3600.0
 
     def of(self, trouble: Trouble) -> float | None:
         """How long a trouble may last; None: it is for the controller to decide about."""
         known = {"ImagePull": self.image, "Unschedulable": self.schedule, "Config": self.config}
         return known.get(trouble.cause)
+
+
+NO_FAULT = frozenset({"Preempted", "Evicted", "NodeLost", "Unschedulable"})
+"""Causes of trouble that another attempt may be spared: the job did nothing wrong."""
 
 
 @dataclass(slots=True)
@@ -127,11 +65,16 @@ class Launch:
     Attributes:
         run_id: The run that the gang belongs to.
         reservation_s: Seconds for which a reservation is kept at a time.
+        waiter_s: Seconds that a gang waits on for another attempt when nobody asks for it anew.
+        attempts: How many attempts there are at most, where what ended one is in :data:`NO_FAULT`. A program that
+            writes checkpoints goes on from its last one.
         patience: How long what may pass by itself is waited for.
     """
 
     run_id: str
     reservation_s: float
+    waiter_s: float = 600.0
+    attempts: int = 3
     patience: Patience = field(default_factory=Patience)
     _was_there: bool = False
     _ending: End | None = None
@@ -158,14 +101,21 @@ class Launch:
             self._was_there = True
         if self._ending is not None:
             return self._until_gone(seen)
+        record = record if record is not None and record.run_id == self.run_id else None
+        late = job is not None and record is not None and _attempt_of(job) < record.attempt
         if job is not None and (ended := ending(job, seen.pods)) is not None:
-            return [ended]
-        if record is None or record.run_id != self.run_id or record.phase not in HOLDING:
-            return self._end(_without_room(record, self.run_id), seen)
+            if ended.outcome == "Succeeded":
+                return [ended]
+            if not late:
+                return [self._another(ended, record) or ended]
+        if record is None or record.phase not in WAITING | HOLDING:
+            return self._end(_without_room(seen.record, self.run_id), seen)
+        if late or record.phase in WAITING:
+            return self._wait_again(seen, record, now)
         if job is None:
             if self._was_there or record.phase == "Bound":
                 return [End(outcome="Canceled", reason="the TFJob was deleted by somebody else")]
-            return [Create(), *self._keep(record, now)]
+            return [Create(attempt=record.attempt), *self._keep(record, now)]
         if job["metadata"].get("deletionTimestamp"):
             return []
         # Not those of an earlier run of the same name, nor those that make room for others.
@@ -173,11 +123,32 @@ class Launch:
             pod for pod in seen.pods if self._is_ours(pod) and not pod["metadata"].get("deletionTimestamp")
         ]
         if (given_up := self._given_up(job, pods, record, now)) is not None:
-            return self._end(given_up, seen)
+            another = self._another(given_up, record)
+            return self._end(given_up, seen) if another is None else [another]
         return [*self._hold(pods, record, now), *_pins(pods, record, now)]
 
     def _is_ours(self, item: Object) -> bool:
         return bool((item["metadata"].get("labels") or {}).get(RUN_ID) == self.run_id)
+
+    def _another(self, end: End, record: GangRecord | None) -> Again | None:
+        """Whether a job that has not succeeded is tried again; not if somebody wanted it to end."""
+        if end.cause not in NO_FAULT or record is None or record.attempt >= self.attempts:
+            return None
+        # Who leads admission may have seen the failure first.
+        if record.phase not in HOLDING and (record.outcome != "Failed" or record.published):
+            return None
+        return Again(reason=f"attempt {record.attempt} of {self.attempts} ended: {end.reason}")
+
+    def _wait_again(self, seen: Seen, record: GangRecord, now: float) -> list[Action]:
+        """Let nothing be left of an earlier attempt, and wait for room."""
+        self._was_there = False
+        remove = [] if seen.job is None else _removal(seen.job)
+        if record.phase in HOLDING:
+            return [*remove, *self._keep(record, now)]
+        if now - self._since.setdefault(("room", ""), now) >= self.patience.room:
+            reason = f"there was no room for it any more in {self.patience.room:.0f} s: {record.reason}"
+            return self._end(End(outcome="Failed", reason=reason), seen)
+        return [*remove, Admit()]
 
     def _end(self, end: End, seen: Seen) -> list[Action]:
         """End once nothing runs any more."""
@@ -188,8 +159,7 @@ class Launch:
         assert self._ending is not None, "who waits for the end has decided how it ends"
         if seen.job is None:
             return [] if seen.pods else [self._ending]
-        metadata = seen.job["metadata"]
-        return [] if metadata.get("deletionTimestamp") else [Delete(uid=str(metadata.get("uid", "")))]
+        return _removal(seen.job)
 
     def _given_up(self, job: Object, pods: Sequence[Object], record: GangRecord, now: float) -> End | None:
         """Why the job is not waited for any longer; None if it is."""
@@ -216,7 +186,7 @@ class Launch:
             limit = self.patience.of(trouble)
             if limit is not None and now - self._since.setdefault(key, now) >= limit:
                 reason = f"{trouble.replica}: {trouble.text}; waited for {limit:.0f} s"
-                return End(outcome="Failed", reason=reason, replica=trouble.replica)
+                return End(outcome="Failed", reason=reason, replica=trouble.replica, cause=trouble.cause)
         return None
 
     def _hold(self, pods: Sequence[Object], record: GangRecord, now: float) -> list[Action]:
@@ -233,6 +203,16 @@ class Launch:
         if held is None or held.expires_at is None or held.expires_at - now > self.reservation_s / 2:
             return []
         return [Renew(expires_at=now + self.reservation_s)]
+
+
+def _removal(job: Object) -> list[Action]:
+    metadata = job["metadata"]
+    return [] if metadata.get("deletionTimestamp") else [Delete(uid=str(metadata.get("uid", "")))]
+
+
+def _attempt_of(job: Object) -> int:
+    told = (job["metadata"].get("labels") or {}).get(ATTEMPT, "1")
+    return int(told) if told.isdecimal() else 1
 
 
 def renewed(record: GangRecord, expires_at: float) -> GangRecord:
@@ -280,7 +260,12 @@ def ending(job: Object, pods: Sequence[Object]) -> End | None:
     first = next((trouble for trouble in troubles(pods) if trouble.since is not None), None)
     if first is None:
         return End(outcome="Failed", reason=said or "the TFJob failed, and no pod is left to say why")
-    return End(outcome="Failed", reason=f"{first.replica}: {first.text}", replica=first.replica)
+    return End(
+        outcome="Failed",
+        reason=f"{first.replica}: {first.text}",
+        replica=first.replica,
+        cause=first.cause,
+    )
 
 
 def _without_room(record: GangRecord | None, run_id: str) -> End:
@@ -290,9 +275,7 @@ def _without_room(record: GangRecord | None, run_id: str) -> End:
         return End(outcome="Failed", reason=f"the gang {record.name} belongs to another run, {record.run_id}")
     if record.phase == "Finished" and record.outcome is not None:
         return End(outcome=record.outcome, reason=record.reason)
-    return End(
-        outcome="Failed", reason=f"the gang holds no room any more: it is {record.phase}: {record.reason}"
-    )
+    raise AssertionError(f"a gang that is {record.phase} has room, or waits for it")
 
 
 def _foreign(job: Object) -> str:

@@ -4,14 +4,25 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gangplan import admission
-from gangplan.errors import AlreadyExists, Conflict, Forbidden, NotFound, NotInstalled, Refused, Unreachable
+from gangplan import admission, attempts
+from gangplan.errors import (
+    AlreadyExists,
+    Conflict,
+    Expired,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    NotInstalled,
+    Refused,
+    Unreachable,
+)
+from gangplan.kube.actions import Action, Admit, Again, Bind, Create, Delete, End, Pin, Renew, Seen
 from gangplan.kube.api import Api
 from gangplan.kube.enforce import pinned
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.kinds import POD, TFJOB
-from gangplan.kube.launch import Action, Bind, Create, Delete, End, Launch, Pin, Renew, Seen, renewed
-from gangplan.kube.names import JOB_NAME
+from gangplan.kube.launch import Launch, renewed
+from gangplan.kube.names import ATTEMPT, JOB_NAME
 from gangplan.store import Store
 
 log = logging.getLogger(__name__)
@@ -31,6 +42,7 @@ class Launcher:
         sleep: Callable[[float], None],
         poll_s: float,
         on_look: Callable[[Seen], None] = lambda _: None,
+        admit: Callable[[], object] = lambda: None,
     ) -> None:
         """Prepare it; nothing is sent yet.
 
@@ -43,9 +55,11 @@ class Launcher:
             sleep: Waits the given seconds.
             poll_s: Seconds between two looks.
             on_look: Called with what there is, at each look.
+            admit: Runs an admission cycle, for a gang that waits for another attempt. Nothing where others do.
         """
         self._api, self._store, self._manifest, self._launch = api, store, manifest, launch
         self._clock, self._sleep, self._poll_s, self._on_look = clock, sleep, poll_s, on_look
+        self._admit = admit
         self._name: str = manifest["metadata"]["name"]
         self._namespace: str = manifest["metadata"]["namespace"]
         self._gang = full_name(self._namespace, self._name)
@@ -89,7 +103,7 @@ class Launcher:
                 return self._finish(End(outcome="Failed", reason=str(error)))
             except (Conflict, NotFound) as error:
                 log.debug("looking again: %s", error)
-            except Unreachable as error:
+            except (Unreachable, Expired, InvalidInput) as error:
                 log.warning("asking again: %s", error)
             self._sleep(self._poll_s)
 
@@ -103,9 +117,9 @@ class Launcher:
 
     def _do(self, action: Action) -> None:
         match action:
-            case Create():
+            case Create(attempt=attempt):
                 try:
-                    self._api.create(TFJOB, self._manifest)
+                    self._api.create(TFJOB, _labelled(self._manifest, attempt))
                     log.info("%s: created", self._name)
                 except AlreadyExists:
                     log.info("%s: is there already", self._name)
@@ -122,6 +136,21 @@ class Launcher:
                     self._store, self._gang, run_id=self._launch.run_id, now=self._clock(), owner=None
                 )
                 log.info("%s: all replicas have their nodes", self._name)
+            case Admit():
+                try:
+                    self._admit()
+                except Forbidden as error:
+                    log.debug("others may decide about %s: %s", self._name, error)
+            case Again(reason=reason):
+                attempts.again(
+                    self._store,
+                    self._gang,
+                    run_id=self._launch.run_id,
+                    reason=reason,
+                    now=self._clock(),
+                    waiter_s=self._launch.waiter_s,
+                )
+                log.info("%s: waits for another attempt: %s", self._name, reason)
             case Delete(uid=uid):
                 self._api.delete(
                     TFJOB, self._name, namespace=self._namespace, propagation="Foreground", uid=uid
@@ -146,3 +175,8 @@ class Launcher:
                 self._sleep(self._poll_s)
                 continue
             return end
+
+
+def _labelled(manifest: Mapping[str, Any], attempt: int) -> dict[str, Any]:
+    metadata = manifest["metadata"]
+    return {**manifest, "metadata": {**metadata, "labels": {**metadata["labels"], ATTEMPT: str(attempt)}}}

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gangplan.errors import ClusterError, NotFound, Refused
+from gangplan.kube.actions import Object
 from gangplan.kube.api import Api
-from gangplan.kube.launch import Object
 from gangplan.kube.names import TENSORFLOW_CONTAINER
 from gangplan.kube.outcome import replica_name
 

@@ -22,6 +22,9 @@ REPLICA_INDEX = "training.kubeflow.org/replica-index"
 RUN_ID = f"{GROUP}/run-id"
 """Label of a TFJob: the run that it belongs to."""
 
+ATTEMPT = f"{GROUP}/attempt"
+"""Label of a TFJob: which attempt of its run it is, from 1."""
+
 QUEUE = f"{GROUP}/queue"
 """Annotation of a TFJob: the queue that the gang waits in; ``schedulingPolicy.queue`` if absent."""
 

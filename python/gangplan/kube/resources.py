@@ -83,6 +83,7 @@ class GangStatus:
         bypassed: How many gangs that came after it have started while it waited.
         expired_at: When it last let a reservation expire; it queues anew from then.
         kept_until: When it stops waiting unless who waits for it asks again; none: it waits for ever.
+        published: Whether its end was told to whoever asked for it.
         term: Written to a gang that waits when a leader was lost, so that what that leader still writes fails.
         history: The phases that it went through, oldest first.
     """
@@ -96,6 +97,7 @@ class GangStatus:
     bypassed: int = 0
     expired_at: str | None = None
     kept_until: str | None = None
+    published: bool = False
     term: int = 0
     history: tuple[HistoryEntry, ...] = ()
 
