@@ -48,6 +48,9 @@ class Store(Protocol):
         Whoever loses it in between, because it hung, cannot write any more: its writes raise Conflict.
         """
 
+    def tenure(self) -> AbstractContextManager[None]:
+        """The time for which an actor means to run cycles: the lead may be kept between them, until its end."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:

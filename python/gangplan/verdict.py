@@ -101,7 +101,7 @@ def wait(
     on_change: Callable[[GangRecord], None] | None = None,
     on_trouble: Callable[[Exception], None] = lambda _: None,
 ) -> Verdict:
-    """Run cycles until the gang is admitted, or it is clear that it will not be in time.
+    """Run cycles, or look on while another runs them, until the gang is admitted, or will not be in time.
 
     On every exit but admission the gang is Finished and holds nothing, unless another attempt has taken it over: then
     it is that attempt's to finish.
@@ -134,30 +134,33 @@ def wait(
             attempt=record,
         )
 
-    try:
-        while True:
-            try:
-                current, decided = ask(store, view, record.name, clock=clock, terms=terms)
-                decision = decided or decision
-            except (Unreachable, Expired, InvalidInput) as error:
-                if clock() >= deadline:
-                    raise
-                on_trouble(error)
+    with store.tenure():
+        try:
+            while True:
+                try:
+                    current, decided = ask(store, view, record.name, clock=clock, terms=terms)
+                    decision = decided or decision
+                except (Unreachable, Expired, InvalidInput) as error:
+                    if clock() >= deadline:
+                        raise
+                    on_trouble(error)
+                    sleep(poll_s)
+                    continue
+                if current is not None and not current.continues(record):
+                    current = None
+                if current is not None and on_change is not None:
+                    state = (current.phase, current.position, current.reason)
+                    if state != seen:
+                        on_change(current)
+                    seen = state
+                if (over := judge(current, now=clock(), deadline=deadline, patient=patient)) is not None:
+                    admitted, reason = over
+                    if not admitted:
+                        current = give_up(reason)
+                    return Verdict(
+                        record=current or record, admitted=admitted, reason=reason, decision=decision
+                    )
                 sleep(poll_s)
-                continue
-            if current is not None and not current.continues(record):
-                current = None
-            if current is not None and on_change is not None:
-                state = (current.phase, current.position, current.reason)
-                if state != seen:
-                    on_change(current)
-                seen = state
-            if (over := judge(current, now=clock(), deadline=deadline, patient=patient)) is not None:
-                admitted, reason = over
-                if not admitted:
-                    current = give_up(reason)
-                return Verdict(record=current or record, admitted=admitted, reason=reason, decision=decision)
-            sleep(poll_s)
-    except BaseException as error:
-        give_up(f"the wait ended: {type(error).__name__}")
-        raise
+        except BaseException as error:
+            give_up(f"the wait ended: {type(error).__name__}")
+            raise

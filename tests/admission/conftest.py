@@ -17,6 +17,7 @@ class Watched:
         self._store = store
         self._step = step
         self.records, self.get, self.leadership = store.records, store.get, store.leadership
+        self.tenure = store.tenure
 
     def create(self, record):
         return self._watched(self._store.create, record)

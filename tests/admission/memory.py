@@ -40,6 +40,8 @@ class Door:
         self.shelf = shelf
         self.step = step
         self.term: int | None = None
+        self.kept: int | None = None
+        self.keeps = False
 
     def records(self) -> tuple[GangRecord, ...]:
         self.step("read")
@@ -76,12 +78,16 @@ class Door:
 
     @contextmanager
     def leadership(self) -> Iterator[bool]:
-        if self.shelf.led:
+        kept, self.kept = self.kept, None
+        if kept is not None and kept == self.shelf.term:
+            self.term = kept
+        elif self.shelf.led:
             yield False
             return
-        self.shelf.led = True
-        self.shelf.term += 1
-        self.term = self.shelf.term
+        else:
+            self.shelf.led = True
+            self.shelf.term += 1
+            self.term = self.shelf.term
         try:
             yield True
         except Crash:
@@ -90,11 +96,26 @@ class Door:
         except BaseException:
             self._resign()
             raise
+        if self.keeps:
+            self.kept, self.term = self.term, None
         else:
             self._resign()
 
+    @contextmanager
+    def tenure(self) -> Iterator[None]:
+        self.keeps = True
+        try:
+            yield
+        except Crash:
+            self.kept = None
+            raise
+        finally:
+            self.keeps = False
+            self.term, self.kept = self.kept, None
+            self._resign()
+
     def _resign(self) -> None:
-        if self.term == self.shelf.term:
+        if self.term is not None and self.term == self.shelf.term:
             self.shelf.led = False
         self.term = None
 

@@ -231,3 +231,42 @@ class LeadContract:
                 assert leads_too
                 with pytest.raises(Conflict):
                     store.update(reserved(first))
+
+    def test_who_waits_keeps_the_lead_between_cycles_and_gives_it_back_at_the_end(self, place):
+        """So that of many who wait one reads the cluster, and not each of them."""
+        store, other = place.open(), place.open()
+        view = View(gpu_nodes(1, 8))
+        with store.tenure():
+            for _ in range(2):
+                assert admission.run_cycle(store, view, now=1.0, terms=TERMS) is not None
+                assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
+        assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None
+        assert admission.run_cycle(store, view, now=1.0, terms=TERMS) is not None
+
+    def test_a_kept_lead_passes_to_another_when_its_holder_hangs(self, place, lose_leader):
+        store, other = place.open(), place.open()
+        view = View(gpu_nodes(1, 4))
+        waiting = store.create(place.asked(workers=5))
+        with store.tenure():
+            assert admission.run_cycle(store, view, now=1.0, terms=TERMS) is not None
+            with other.tenure():
+                assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
+                lose_leader()
+                assert admission.run_cycle(other, view, now=2.0, terms=TERMS) is not None
+                assert admission.run_cycle(store, view, now=3.0, terms=TERMS) is None
+                ended = admission.finish(
+                    store, waiting.name, run_id="run", outcome="Canceled", reason="enough", now=4.0
+                )
+                assert ended is not None, "a record of its own may be written by who does not lead"
+            assert admission.run_cycle(store, view, now=5.0, terms=TERMS) is not None
+
+    def test_an_error_in_a_cycle_leaves_a_kept_lead_to_its_holder_alone(self, place):
+        """A write may still be on its way: others take the lead only as one that was lost."""
+        store, other = place.open(), place.open()
+        view = View(gpu_nodes(1, 4))
+        with store.tenure():
+            with pytest.raises(RuntimeError), store.leadership():
+                raise RuntimeError("no answer")
+            assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
+            assert admission.run_cycle(store, view, now=1.0, terms=TERMS) is not None
+        assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None

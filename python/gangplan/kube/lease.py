@@ -1,7 +1,8 @@
 """Lead: the right to run an admission cycle, held under a Lease by one at a time.
 
 As in leader election of Kubernetes, a holder counts as lost when its Lease has not changed for as long as the Lease says,
-by the clock of who looks: clocks need not agree. Unlike there, a holder gives it back after each cycle.
+by the clock of who looks: clocks need not agree. Unlike there, a holder gives it back after each cycle, or at the end of
+its term of office if it has one.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,6 +60,17 @@ class LeaseLock:
         self._seen: tuple[str, float] = ("", 0.0)
         self._held: Object | None = None
         self._renewed = 0.0
+        self._is_leading = self._keeps = False
+
+    @contextmanager
+    def tenure(self) -> Iterator[None]:
+        """Inside, a lead that was got once is kept, also between cycles; at the end it is given back."""
+        self._keeps = True
+        try:
+            yield
+        finally:
+            self._keeps = False
+            self._release()
 
     @contextmanager
     def lead(self) -> Iterator[Lead | None]:
@@ -67,13 +79,16 @@ class LeaseLock:
         It is given back only if all went well inside: else a write may still be on its way, and the next one must take
         the lead as from one that was lost.
         """
-        lead = self._acquire()
+        lead = self._acquire() if self._held is None else self._go_on(self._held)
+        self._is_leading = lead is not None
         try:
             yield lead
         except BaseException:
             self._held = None
             raise
-        if lead is not None:
+        finally:
+            self._is_leading = False
+        if not self._keeps:
             self._release()
 
     def renew(self) -> None:
@@ -82,9 +97,21 @@ class LeaseLock:
         Raises:
             Conflict: Someone else has taken the lead.
         """
-        if self._held is None or self._monotonic() - self._renewed < LEASE_S / 3:
+        if self._held is None or not self._is_leading or self._monotonic() - self._renewed < LEASE_S / 3:
             return
-        renewed = self._with(self._held, renewTime=moments.text(self._clock()))
+        self._show_life(self._held)
+
+    def _go_on(self, held: Object) -> Lead | None:
+        """Lead on; None if someone else has taken the lead since."""
+        self._held = None
+        try:
+            self._show_life(held)
+        except Conflict:
+            return None
+        return Lead(term=int(held["spec"].get("leaseTransitions") or 0), after_loss=False)
+
+    def _show_life(self, held: Object) -> None:
+        renewed = self._with(held, renewTime=moments.text(self._clock()))
         before = self._monotonic()
         self._held = self._api.replace(LEASE, renewed)
         self._renewed = before

@@ -6,7 +6,7 @@ status, so that who decides needs no right to change what users ask for.
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from gangplan.errors import Conflict, InvalidInput, NotFound
 from gangplan.kube.api import Api
@@ -112,6 +112,10 @@ class GangStore:
                 yield False
                 return
             yield lead is not None
+
+    def tenure(self) -> AbstractContextManager[None]:
+        """Inside, a lead that was got once is kept between cycles: others who wait only look at their records."""
+        return self._lock.tenure()
 
     def _fence(self, lead: Lead) -> None:
         """Give every gang that waits a new version: room is only ever booked by a write to one of those."""

@@ -4,7 +4,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +113,10 @@ class LocalStore:
         """Hold the store alone: what is written inside happens as one transaction."""
         with self._transaction():
             yield True
+
+    def tenure(self) -> AbstractContextManager[None]:
+        """Nothing is kept: a cycle takes milliseconds, and all wait for it."""
+        return nullcontext()
 
     def cluster(self) -> Snapshot | None:
         """The nodes and queues of this local cluster, once :meth:`set_cluster` has told them."""
