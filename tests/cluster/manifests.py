@@ -55,3 +55,14 @@ def tfjob(
             "tfReplicaSpecs": {"Chief": replicas(1), "PS": replicas(1), "Worker": replicas(workers)},
         },
     }
+
+
+def gang_of_workers(
+    name: str, command: Sequence[str], *, image: str = BUSYBOX, workers: int, gpu: str, **spec: Any
+) -> dict[str, Any]:
+    """A TFJob of workers with one GPU of a kind each; those that still run when it ends are deleted."""
+    made = tfjob(name, command, image=image, workers=workers, gpus=0, **spec)
+    replicas = made["spec"]["tfReplicaSpecs"]["Worker"]
+    replicas["template"]["spec"]["containers"][0]["resources"]["limits"][gpu] = "1"
+    made["spec"] = {"runPolicy": {"cleanPodPolicy": "Running"}, "tfReplicaSpecs": {"Worker": replicas}}
+    return made

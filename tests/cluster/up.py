@@ -15,6 +15,7 @@ from cluster.bed import programs
 from cluster.bed.kwok import fake_node
 from cluster.bed.outside import Cluster
 from cluster.bed.process import BedError
+from cluster.furnishing import PLACE, furnish
 
 READY = "end it with: Ctrl-C"
 
@@ -72,7 +73,7 @@ def run(given: argparse.Namespace, pid_file: Path) -> None:
         with Cluster(given.folder) as cluster:
             pid_file.write_text(str(os.getpid()))
             start(cluster, given)
-            describe(cluster)
+            describe(cluster, given)
             say(READY)
             signal.pause()
     except KeyboardInterrupt:
@@ -89,16 +90,18 @@ def start(cluster: Cluster, given: argparse.Namespace) -> None:
     cluster.start()
     for number in range(given.nodes):
         say(f"starting node n{number} …")
-        cluster.add_node(f"n{number}", gpus=given.gpus, labels={"rack": f"r{number}"})
+        cluster.add_node(f"n{number}", gpus=given.gpus, labels={"rack": f"r{number}", **PLACE})
     if given.fake_nodes:
         say(f"adding {given.fake_nodes} fake nodes …")
-        fakes = (fake_node(f"f{i}", labels={"rack": f"r{i // 16}"}) for i in range(given.fake_nodes))
+        fakes = (fake_node(f"f{i}", labels={"rack": f"r{i // 16}", **PLACE}) for i in range(given.fake_nodes))
         cluster.add_fake_nodes(fakes)
     say("starting the training-operator …")
     cluster.start_operator(given.gang_scheduler)
+    say("installing deploy/, a queue, levels and a volume …")
+    furnish(cluster)
 
 
-def describe(cluster: Cluster) -> None:
+def describe(cluster: Cluster, given: argparse.Namespace) -> None:
     """Say what there is and how to talk to it."""
     kubectl = cluster.folder / "kubectl"
     kubectl.write_text(f'#!/bin/sh\nexec {programs.KUBE.path()} kubectl "$@"\n')
@@ -106,6 +109,10 @@ def describe(cluster: Cluster) -> None:
     say(f"the cluster runs; its logs are in {cluster.folder / 'log'}")
     say(f"  export KUBECONFIG={cluster.kubeconfig()}")
     say(f"  {kubectl} get nodes")
+    if given.nodes:
+        say("  gangplan snapshot take --out s.json")
+        say("  gangplan submit examples/mnist-tfjob.yaml --wait")
+        say(f"  {kubectl} get gangs")
 
 
 def say(text: str) -> None:

@@ -67,10 +67,10 @@ def test_the_sample_is_one_gang_with_all_that_it_asks_for():
     assert {name: role.replicas for name, role in roles.items()} == {"chief": 1, "ps": 2, "worker": 4}
     assert {(pair.a, pair.b) for pair in found.traffic} == {("ps", "chief"), ("ps", "worker")}
     gib = 1 << 30
-    assert requests_of(roles["chief"]) == {"cpu": 2000, "memory": 4 * gib, "pods": 1}
+    assert requests_of(roles["chief"]) == {"cpu": 250, "memory": gib, "pods": 1}
     worker = requests_of(roles["worker"])
-    assert worker["cpu"] == 6000, "the init container needs more than what runs beside the sidecar"
-    assert worker["memory"] == 8 * gib + (128 << 20)
+    assert worker["cpu"] == 500, "the init container needs more than what runs beside the sidecar"
+    assert worker["memory"] == gib + (128 << 20)
     assert worker["nvidia.com/gpu"] == 1
     assert roles["worker"].node_selector == {"accelerator": "gpu"}
     assert roles["worker"].tolerations == (
@@ -120,7 +120,7 @@ def test_the_sample_is_a_job_with_its_commands_environments_and_policies():
         "chief-0": "n1", "ps-0": "n1", "ps-1": "n2", "worker-0": "n1", "worker-1": "n2", "worker-2": None, "worker-3": "n2",
     }  # fmt: skip
     assert replicas["chief-0"].command[:3] == ("python", "-m", "gangplan.train.classifier")
-    assert replicas["chief-0"].command[-2:] == ("--strategy", "ps")
+    assert replicas["chief-0"].command[-4:] == ("--strategy", "ps", "--epochs", "4")
     assert replicas["chief-0"].env == {"A": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}, "the manifest's own wins"
     assert replicas["worker-0"].env == {"A": "1", "TF_CPP_MIN_LOG_LEVEL": "0"}
     assert {replica.role: replica.restart for replica in found.replicas} == {

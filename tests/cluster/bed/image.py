@@ -21,6 +21,8 @@ PAUSE = "bed.local/pause:1"
 BUSYBOX = "bed.local/busybox:1"
 # Python with the environment of this very process: TensorFlow, kfp, and the project.
 PROJECT = "bed.local/gangplan:1"
+# The same under the name that pipelines and examples know, as containerd completes it.
+SHIPPED = "docker.io/gangplan/python:0.1.0"
 
 FOLDERS = [
     "dev",
@@ -45,7 +47,7 @@ SOURCES = "/opt/project"
 
 
 def write_images(folder: Path) -> list[Path]:
-    """Write the three images as archives."""
+    """Write the images as archives."""
     folder.mkdir(exist_ok=True)
     busybox = Path(shutil.which("busybox") or "/bin/busybox")
     listed = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout
@@ -60,8 +62,11 @@ def write_images(folder: Path) -> list[Path]:
         "PYTHONPATH": SOURCES,
         "PYTHONUNBUFFERED": "1",
     }
-    project = write_image(folder / "project.tar", PROJECT, environment=environment, links=LINKS)
-    return [pause, shell, project]
+    project, shipped = (
+        write_image(folder / file, name, environment=environment, links=LINKS)
+        for file, name in (("project.tar", PROJECT), ("shipped.tar", SHIPPED))
+    )
+    return [pause, shell, project, shipped]
 
 
 def project_mounts() -> dict[str, str]:

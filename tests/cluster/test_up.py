@@ -1,0 +1,44 @@
+"""What `make cluster-up` leaves for a person works as it is told there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from cluster.bed.outside import TESTS
+
+ROOT = TESTS.parent
+
+
+def test_what_is_told_of_a_cluster_for_a_person_works_there(short_path: Path) -> None:
+    """The example trains with real TensorFlow in seven containers."""
+    folder = short_path / "c"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])}
+
+    def run(*command: str, **more: str) -> str:
+        done = subprocess.run(
+            command, env=environment | more, cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    told = run(sys.executable, "-m", "cluster.up", str(folder), "--nodes", "2", "--gpus", "2").splitlines()
+    try:
+        (setting,) = (line.strip().removeprefix("export ") for line in told if "KUBECONFIG" in line)
+        words = [line.split() for line in told if line.strip().startswith(("gangplan ", str(folder)))]
+        assert [word for _, word, *_ in words] == ["get", "snapshot", "submit", "get"]
+        name, _, value = setting.partition("=")
+        home = {name: value, "GANGPLAN_HOME": str(short_path / "home")}
+        said = []
+        for program, *rest in words:
+            command = [sys.executable, "-m", "gangplan.cli.main"] if program == "gangplan" else [program]
+            rest = [word.replace("s.json", str(short_path / "s.json")) for word in rest]
+            said.append(run(*command, *rest, **home))
+        _, _, ended, gangs = said
+        assert ended.startswith("default/mnist: Succeeded: ")
+        assert gangs.splitlines()[1].split()[:4] == ["mnist", "research", "Finished", "Succeeded"]
+        assert (folder / "volume" / "mnist" / "model" / "saved_model.pb").exists()
+        logs = sorted(file.name for file in (short_path / "home").glob("logs/default/mnist-*/*.log"))
+        assert logs == ["chief-0.log", "ps-0.log", "ps-1.log", *(f"worker-{i}.log" for i in range(4))]
+    finally:
+        run(sys.executable, "-m", "cluster.down", str(folder))
