@@ -64,6 +64,7 @@ def test_yes_and_no_are_read(word, folder):
         ("POLL_S", "nan"),
         ("RECORD_TTL_S", "inf"),
         ("FORKSERVER", "maybe"),
+        ("CLUSTER", "remote"),
         ("HOME", ""),
         ("HOME", "~nobody-of-this-name/x"),
         ("HOME", "a\0b"),

@@ -6,11 +6,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gangplan.errors import ConfigError
 
 PREFIX = "GANGPLAN_"
+
+
+Place = Literal["local", "kubernetes"]
 
 
 def _default_home() -> Path:
@@ -54,6 +57,10 @@ class Settings:
         poll_s: Seconds between two looks at a waiting gang. Default 0.5: a cycle takes milliseconds.
         forkserver: Whether replicas are forked after one import of TensorFlow. Default true: four processes are up
             in a third of the time; false starts each one by itself.
+        cluster: Whose gangs ``list``, ``get``, ``logs``, ``explain`` and ``delete`` are about, unless a flag says so:
+            those of this machine (``local``) or of a Kubernetes cluster (``kubernetes``). Default ``local``.
+        image_patience_s: Seconds for which an image of a job on a cluster may fail to be pulled before the job is given
+            up. Default 180: registries fail for a minute, wrong names for ever.
     """
 
     home: Path = field(default_factory=_default_home)
@@ -63,6 +70,8 @@ class Settings:
     earmark_after_bypasses: int = 5
     poll_s: float = 0.5
     forkserver: bool = True
+    cluster: Place = "local"
+    image_patience_s: float = 180.0
 
     @property
     def terms(self) -> Terms:
@@ -147,7 +156,11 @@ def _read(file: Path, *, required: bool) -> dict[str, Any]:
         raise ConfigError(f"{file}: {error}") from error
 
 
-def _parse(raw: Any, kind: type) -> Any:
+def _parse(raw: Any, kind: Any) -> Any:
+    if get_origin(kind) is Literal:
+        if raw not in get_args(kind):
+            raise ValueError(f"must be one of {', '.join(get_args(kind))}, not {raw!r}")
+        return raw
     if kind is bool:
         words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         if (word := str(raw).lower()) not in words:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 RestartPolicy = Literal["Never", "OnFailure", "Always", "ExitCode"]
 SuccessPolicy = Literal["", "AllWorkers"]
-ReplicaState = Literal["Pending", "Running", "Succeeded", "Failed", "Stopped"]
+ReplicaState = Literal["Pending", "Running", "Succeeded", "Failed", "Stopped", "Unknown"]
 JobState = Literal["Pending", "Running", "Succeeded", "Failed", "Canceled", "TimedOut"]
 
 FINAL: frozenset[str] = frozenset({"Succeeded", "Failed", "Canceled", "TimedOut"})
@@ -76,7 +76,8 @@ class ReplicaStatus:
         role: Its role.
         index: Its index.
         node: Its node; None: it waits for one.
-        state: ``Stopped`` replicas were ended by us after the job was decided.
+        state: ``Stopped`` replicas were ended by us after the job was decided; of ``Unknown`` ones the node of a
+            cluster does not tell.
         pid: Process id of its last start; None if never started.
         exit_code: Exit code, 128 + n for signal n; None while it runs.
         restarts: How often it was started again.

@@ -1,13 +1,13 @@
 """gangplan explain."""
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gangplan.cli import exits, render
-from gangplan.cli.options import Home, Output
+from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
+from gangplan.cli.place import Place
 from gangplan.cli.solve import read_snapshot
 from gangplan.errors import NotFound
 from gangplan.options import SolveOptions
@@ -27,11 +27,16 @@ def explain(
         Path | None, typer.Option("--options", help="With --file: SolveOptions in JSON or YAML.")
     ] = None,
     home: Home = None,
+    namespace: Namespace = None,
+    everywhere: Everywhere = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     output: Output = render.Format.TABLE,
 ) -> None:
-    """Say why a gang waits, and which tried changes would let it start.
+    """Say why a gang waits, and which tried changes would let it start; or where it has its room.
 
-    Without a file it looks at the local cluster.
+    Without a file it looks at the local cluster; with -n, -A, --kubeconfig or --context, or with the setting
+    cluster = "kubernetes", at a Kubernetes cluster.
 
     Example: gangplan explain big -f examples/two-racks.yaml
     """
@@ -39,11 +44,21 @@ def explain(
 
     if options is not None and file is None:
         raise typer.BadParameter(
-            "goes with --file: the local cluster decides by its settings", param_hint="--options"
+            "goes with --file: a cluster decides by its settings", param_hint="--options"
         )
-    snapshot, plan, unsound = _from_file(file, options) if file is not None else _from_store(home)
+    place = Place(
+        home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
+    )
+    if file is None:
+        gang, (snapshot, plan, unsound), ours = _decided(place, gang)
+    elif (namespace, kubeconfig, context, everywhere) != (None, None, None, False):
+        raise typer.BadParameter("does not go with a cluster: give one of both", param_hint="--file")
+    else:
+        (snapshot, plan, unsound), ours = _from_file(file, options), None
     waiting = sorted(plan.rejections, key=lambda name: plan.rejections[name].position)
-    names = [gang] if gang is not None else [*waiting, *sorted(unsound)]
+    names = [name for name in [*waiting, *sorted(unsound)] if ours is None or name in ours]
+    if gang is not None:
+        names = [gang]
     if gang is not None and gang not in {*unsound, *(item.name for item in snapshot.gangs)}:
         known = ", ".join(sorted(item.name for item in snapshot.gangs)) or "none"
         raise NotFound(f"there is no gang {gang}; known: {known}", verb="get", kind="Gang", name=gang)
@@ -68,13 +83,19 @@ def _from_file(file: str, options: Path | None) -> tuple[Snapshot, Plan, dict[st
     return snapshot, solve(snapshot, load(options, SolveOptions) if options else None), {}
 
 
-def _from_store(home: Home) -> tuple[Snapshot, Plan, dict[str, str]]:
-    """The local cluster as it stands, and gangs that it cannot consider; deciding anew writes nothing."""
-    from gangplan.admission import decide
-    from gangplan.cli.gang import open_store
-    from gangplan.config import settings
-    from gangplan.local.cluster import LocalCluster
-
-    store = open_store(home)
-    terms = settings(home=home).terms
-    return decide(LocalCluster(store).snapshot(), store.records(), now=time.time(), terms=terms)
+def _decided(
+    place: Place, gang: str | None
+) -> tuple[str | None, tuple[Snapshot, Plan, dict[str, str]], frozenset[str]]:
+    """The full name of the gang, what would be decided now about the cluster, and the gangs that are looked at."""
+    with place.open() as gangs:
+        records = {record.name: record for record in gangs.records()}
+        gang = None if gang is None else gangs.full_name(gang)
+        if gang in records and records[gang].phase == "Finished":
+            ended = records[gang]
+            raise NotFound(
+                f"{gang} waits for nothing any more: {ended.outcome}: {ended.reason}",
+                verb="explain",
+                kind="Gang",
+                name=gang,
+            )
+        return gang, gangs.decide(), frozenset(records)

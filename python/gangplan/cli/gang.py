@@ -1,4 +1,4 @@
-"""gangplan list, get, logs, delete: the gangs of the local cluster."""
+"""gangplan list, get, logs, delete: the gangs of the local cluster, or of a Kubernetes cluster."""
 
 import time
 from typing import Annotated, Any
@@ -6,101 +6,90 @@ from typing import Annotated, Any
 import typer
 
 from gangplan.cli import exits, render
-from gangplan.cli.options import Home, Output
-from gangplan.config import settings
-from gangplan.errors import NotFound
-from gangplan.local.store import LocalStore
+from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
+from gangplan.cli.place import Place, complete_gang
+from gangplan.gangs import GangView
 from gangplan.record import GangRecord
-
-
-def open_store(home: Home) -> LocalStore:
-    """Open the store of the local cluster, after letting time pass: void reservations and dead owners end."""
-    from gangplan.admission import run_settle
-    from gangplan.local.cluster import LocalCluster
-
-    chosen = settings(home=home)
-    store = LocalStore(chosen.store)
-    with store.leadership():
-        run_settle(store, LocalCluster(store).gone, now=time.time(), terms=chosen.terms)
-    return store
-
-
-def _find(store: LocalStore, name: str) -> GangRecord:
-    record = store.get(name)
-    if record is None:
-        known = ", ".join(item.name for item in store.records()) or "none"
-        raise NotFound(f"there is no gang {name}; known: {known}", verb="get", kind="Gang", name=name)
-    return record
-
-
-def complete_gang(incomplete: str) -> list[str]:
-    """Complete names of gangs on the command line."""
-    try:
-        return [item.name for item in open_store(None).records() if item.name.startswith(incomplete)]
-    except Exception:  # noqa: BLE001 - completion must never print an error
-        return []
-
+from gangplan.signals import interrupting
 
 Name = Annotated[str, typer.Argument(metavar="GANG", help="Name of the gang.", autocompletion=complete_gang)]
 
 
 @exits.guarded
-def list_gangs(home: Home = None, output: Output = render.Format.TABLE) -> None:
-    """List the gangs of the local cluster.
+def list_gangs(
+    home: Home = None,
+    namespace: Namespace = None,
+    everywhere: Everywhere = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """List gangs: where each stands, and why.
 
-    Example: gangplan list -o json
+    Those of the local cluster; with -n, -A, --kubeconfig or --context, or with the setting cluster = "kubernetes",
+    those of a Kubernetes cluster.
+
+    Example: gangplan list -n team -o json
     """
-    records = open_store(home).records()
+    place = Place(
+        home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
+    )
+    with place.open() as gangs:
+        records = gangs.records()
     if output is not render.Format.TABLE:
         render.emit([_summary(record) for record in records], output)
         return
     if not records:
         render.say("no gangs")
         return
+    names = [record.name.rpartition("/") for record in records]
     rows = [
         (
-            record.name,
+            *((where or "–",) if everywhere else ()),
+            short,
             record.gang.queue or "–",
             record.outcome or record.phase,
             "–" if record.position is None else str(record.position),
             _age(time.time() - record.history[0].at) if record.history else "–",
             record.reason.splitlines()[0] if record.reason else "",
         )
-        for record in records
+        for record, (where, _, short) in zip(records, names, strict=True)
     ]
-    render.table(("gang", "queue", "phase", "position", "age", "reason"), rows)
+    header = ("gang", "queue", "phase", "position", "age", "reason")
+    render.table(("namespace", *header) if everywhere else header, rows)
 
 
 @exits.guarded
-def get(name: Name, home: Home = None, output: Output = render.Format.TABLE) -> None:
-    """Show a gang with its replicas and its history.
+def get(
+    name: Name,
+    home: Home = None,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """Show a gang with its replicas and its history; on a Kubernetes cluster also what the operator and Events say.
+
+    Of the local cluster; with -n, --kubeconfig or --context, or with the setting cluster = "kubernetes", of a
+    Kubernetes cluster, where NAMESPACE/GANG is a name too.
 
     Example: gangplan get classifier-1a2b3c4d -o yaml
     """
-    record = _find(open_store(home), name)
-    replicas = _replicas(name, home)
+    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    with place.open() as gangs:
+        seen = gangs.look(name)
     if output is not render.Format.TABLE:
-        render.emit({**_summary(record), "history": record.history, "replicas": replicas}, output)
+        record = seen.record
+        found = {"history": record.history, "replicas": seen.replicas}
+        if place.is_cluster:
+            found |= {
+                "troubles": seen.troubles,
+                "conditions": seen.conditions,
+                "events": seen.events,
+            }
+        render.emit({**_summary(record), **found}, output)
         return
-    place = "" if record.position is None else f" (position {record.position})"
-    render.say(f"{record.name}: {record.outcome or record.phase}{place}\n  {record.reason}\n")
-    rows = [
-        (
-            f"{item['role']}-{item['index']}",
-            item["node"] or "–",
-            item["state"],
-            *("–" if item[key] is None else str(item[key]) for key in ("pid", "exit_code")),
-        )
-        for item in replicas
-    ]
-    if rows:
-        render.table(("replica", "node", "state", "pid", "exit code"), rows)
-        render.say("")
-    times = [
-        (time.strftime("%H:%M:%S", time.localtime(event.at)), event.phase, event.reason)
-        for event in record.history
-    ]
-    render.table(("time", "phase", "reason"), times)
+    _show(seen, is_cluster=place.is_cluster)
 
 
 @exits.guarded
@@ -108,24 +97,28 @@ def logs(
     name: Name,
     replica: Annotated[
         str | None,
-        typer.Argument(metavar="[REPLICA]", help="Such as worker-0; without it all, one after the other."),
+        typer.Argument(
+            metavar="[REPLICA]",
+            help="Such as worker-0; without it all, one after the other, or as lines come.",
+        ),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the replica ends.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until they end.")] = False,
     home: Home = None,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
 ) -> None:
-    """Print the log of a gang's replicas.
+    """Print what a gang's replicas say.
+
+    Of the local cluster; with -n, --kubeconfig or --context, or with the setting cluster = "kubernetes", of a
+    Kubernetes cluster: there from the pods, and once they are gone what submit --wait has kept of them here.
 
     Example: gangplan logs classifier-1a2b3c4d chief-0 --follow
     """
-    from gangplan.local.runtime import LocalRuntime
-
-    runtime = LocalRuntime(settings(home=home).jobs)
-    names = [replica] if replica is not None else [item.name for item in runtime.status(name).replicas]
-    if follow and replica is None and len(names) > 1:
-        raise typer.BadParameter("name one replica to follow: " + ", ".join(names))
-    for item in names:
-        for line in runtime.logs(name, item, follow=follow):
-            render.say(line if replica is not None else f"{item}: {line}")
+    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    with place.open() as gangs:
+        for of, line in gangs.lines(name, replica, follow=follow):
+            render.say(line if replica is not None else f"{of}: {line}", now=follow)
 
 
 @exits.guarded
@@ -135,34 +128,66 @@ def delete(
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be deleted.")] = False,
     home: Home = None,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
 ) -> None:
-    """End gangs with all their processes, and forget their records.
+    """End gangs with all that runs for them, and forget their records.
+
+    Of the local cluster; with -n, --kubeconfig or --context, or with the setting cluster = "kubernetes", of a
+    Kubernetes cluster: there the TFJob is deleted, and the record once its pods are gone.
 
     Example: gangplan delete classifier-1a2b3c4d
     """
-    from gangplan import admission
-    from gangplan.local.runtime import LocalRuntime
-    from gangplan.local.survivors import end_survivors
+    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    with place.open() as gangs, interrupting():
+        found = {name: gangs.told(name) for name in dict.fromkeys(names)}
+        for name, what in found.items():
+            if dry_run:
+                render.say(f"{what} would be deleted")
+                continue
+            try:
+                render.say(gangs.delete(name, progress=render.progress), now=True)
+            except KeyboardInterrupt:
+                render.progress(f"{name} is not deleted to the end: gangplan delete {name} goes on with it")
+                raise
 
-    store = open_store(home)
-    found = [_find(store, name) for name in names]
-    for record in found:
-        if dry_run:
-            render.say(f"{record.name} ({record.outcome or record.phase}) would be deleted")
-            continue
-        LocalRuntime(settings(home=home).jobs).delete(record.name)
-        end_survivors(record.run_id, record.name)
-        ended = admission.finish(
-            store,
-            record.name,
-            run_id=record.run_id,
-            outcome="Canceled",
-            reason="deleted by the user",
-            now=time.time(),
+
+def _show(seen: GangView, *, is_cluster: bool) -> None:
+    record = seen.record
+    place = "" if record.position is None else f" (position {record.position})"
+    render.say(f"{record.name}: {record.outcome or record.phase}{place}\n  {record.reason}\n")
+    last = "restarts" if is_cluster else "pid"
+    rows = [
+        (
+            item.name,
+            item.node or "–",
+            item.state,
+            str(item.restarts) if is_cluster else "–" if item.pid is None else str(item.pid),
+            "–" if item.exit_code is None else str(item.exit_code),
         )
-        if ended is not None:
-            store.remove(ended)
-        render.say(f"{record.name} deleted")
+        for item in seen.replicas
+    ]
+    if rows:
+        render.table(("replica", "node", "state", last, "exit code"), rows)
+        render.say("")
+    if seen.troubles:
+        render.say("\n".join([*seen.troubles, ""]))
+    render.table(
+        ("time", "phase", "reason"),
+        [(_clock(event.at), event.phase, event.reason) for event in record.history],
+    )
+    said = [
+        (_clock(item.at), item.type, "yes" if item.holds else "no", item.message) for item in seen.conditions
+    ]
+    if said:
+        render.table(("time", "condition", "holds", "message"), said, title="\nThe TFJob's conditions")
+    noted = [
+        (_clock(item.at), item.about, item.reason, str(item.count), item.message.replace("\n", " "))
+        for item in seen.events
+    ]
+    if noted:
+        render.table(("time", "about", "reason", "count", "message"), noted, title="\nLast events")
 
 
 def _summary(record: GangRecord) -> dict[str, Any]:
@@ -179,19 +204,12 @@ def _summary(record: GangRecord) -> dict[str, Any]:
     }
 
 
-def _replicas(name: str, home: Home) -> list[dict[str, Any]]:
-    from gangplan.documents import to_builtins
-    from gangplan.local.runtime import LocalRuntime
-
-    try:
-        status = LocalRuntime(settings(home=home).jobs).status(name)
-    except NotFound:
-        return []
-    return [to_builtins(replica) for replica in status.replicas]
+def _clock(at: float | None) -> str:
+    return "–" if at is None else time.strftime("%H:%M:%S", time.localtime(at))
 
 
 def _age(seconds: float) -> str:
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds >= size:
             return f"{int(seconds // size)}{unit}"
-    return f"{int(seconds)}s"
+    return f"{max(0, int(seconds))}s"

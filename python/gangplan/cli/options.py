@@ -25,3 +25,10 @@ Kubeconfig = Annotated[
     ),
 ]
 Context = Annotated[str | None, typer.Option("--context", help="The context in the kubeconfig.")]
+Namespace = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", help="The namespace on a Kubernetes cluster. [default: default]"),
+]
+Everywhere = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces of a Kubernetes cluster.")
+]

@@ -59,9 +59,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = 
     _console().print(drawn)
 
 
-def say(text: str) -> None:
-    """Print text on stdout as it is."""
+def say(text: str, *, now: bool = False) -> None:
+    """Print text on stdout as it is; ``now``: also where a program reads it and more comes later."""
     sys.stdout.write(text.rstrip("\n") + "\n")
+    if now:
+        sys.stdout.flush()
 
 
 def progress(text: str) -> None:

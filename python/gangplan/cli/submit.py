@@ -91,18 +91,13 @@ def submit(
 
 
 def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -> None:
-    from gangplan import admission
     from gangplan.kube.tfjob import write
     from gangplan.record import new
     from gangplan.report.explanation import explain
 
-    seen, now = cluster.read(), time.time()
+    now = time.time()
     record = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
-    terms = settings().terms
-    records = (*cluster.store().records(), record)
-    snapshot, plan, unsound = admission.decide(
-        seen.snapshot, records, now=now, terms=terms, members=seen.members
-    )
+    snapshot, plan, unsound = cluster.decide(now=now, terms=settings().terms, also=record)
     if output is not render.Format.TABLE:
         name = wanted.gang.name
         answer = {"placement": plan.placements.get(name), "rejection": plan.rejections.get(name)}
@@ -162,13 +157,14 @@ def _entered(store: Store, asked: GangRecord, deadline: float) -> GangRecord:
 def _launched(
     cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool
 ) -> "tuple[End | None, tuple[str, ...]]":
-    from gangplan.kube.launch import Launch
+    from gangplan.kube.launch import Launch, Patience
     from gangplan.kube.launcher import Launcher
-    from gangplan.kube.logs import LogKeeper
+    from gangplan.kube.logs import LogKeeper, kept_folder
     from gangplan.verdict import ask
 
-    folder = settings().logs / wanted.namespace / f"{wanted.name}-{wanted.run_id[:8]}"
-    store, terms = cluster.store(), settings().terms
+    chosen, store = settings(), cluster.store()
+    terms = chosen.terms
+    folder = kept_folder(chosen.logs, wanted.namespace, wanted.name, wanted.run_id)
     keeper, told = LogKeeper(cluster.api, folder, on_line=_echo(wanted)), Told()
 
     def look(seen: "Seen") -> None:
@@ -180,7 +176,12 @@ def _launched(
         cluster.api,
         store,
         wanted.manifest,
-        Launch(run_id=wanted.run_id, reservation_s=terms.reservation_s, waiter_s=terms.waiter_s),
+        Launch(
+            run_id=wanted.run_id,
+            reservation_s=terms.reservation_s,
+            waiter_s=terms.waiter_s,
+            patience=Patience(image=chosen.image_patience_s),
+        ),
         clock=time.time,
         sleep=time.sleep,
         poll_s=POLL_S,

@@ -6,11 +6,15 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from gangplan import admission
+from gangplan.config import Terms
 from gangplan.kube.api import Api
 from gangplan.kube.lease import LeaseLock
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.kube.store import GangStore
-from gangplan.record import Owner
+from gangplan.plan import Plan
+from gangplan.record import GangRecord, Owner
+from gangplan.snapshot import Snapshot
 from gangplan.store import Cluster
 
 LEASE_NAME = "gangplan-admission"
@@ -56,6 +60,22 @@ class KubeCluster:
     def read(self) -> Cluster:
         """Nodes, queues and what runs there, at one moment."""
         return SnapshotReader(self.api).read()
+
+    def decide(
+        self, *, now: float, terms: Terms, also: GangRecord | None = None
+    ) -> tuple[Snapshot, Plan, dict[str, str]]:
+        """What a cycle would decide now, as :func:`gangplan.admission.decide` gives it; nothing is written.
+
+        Args:
+            now: Seconds since 1970.
+            terms: When room is kept.
+            also: A gang that is not entered yet; it stands for one of its name that is.
+        """
+        seen = self.read()
+        records = self.store().records()
+        if also is not None:
+            records = (*(record for record in records if record.name != also.name), also)
+        return admission.decide(seen.snapshot, records, now=now, terms=terms, members=seen.members)
 
     def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
         """No process answers for a gang of a cluster: its time limits and its owner references do."""

@@ -1,15 +1,17 @@
-"""LogKeeper: the logs of a job's replicas, followed while they run and kept in a file each.
+"""Logs of a job's replicas: LogFollower follows them while they run, LogKeeper keeps them in a file each.
 
 Pods are removed with their logs; what a replica said last is mostly why it failed.
 """
 
+import glob
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from gangplan.errors import ClusterError, NotFound, Refused
+from gangplan.errors import ClusterError, Forbidden, NotFound, Refused
 from gangplan.kube.actions import Object
 from gangplan.kube.api import Api
 from gangplan.kube.names import TENSORFLOW_CONTAINER
@@ -24,21 +26,20 @@ END_S = 10.0
 """Seconds that the last lines may take after the job has ended."""
 
 
-class LogKeeper:
-    """Follows the pods of one job."""
+Sink = Callable[[bytes], object]
 
-    def __init__(
-        self, api: Api, folder: Path, *, on_line: Callable[[str, str], None] = lambda _replica, _line: None
-    ) -> None:
-        """Keep logs in a folder, which is made.
+
+class LogFollower:
+    """Follows the pods of one job: every line once, in order, also where the way to a pod breaks off."""
+
+    def __init__(self, api: Api, sink: Callable[[str], AbstractContextManager[Sink]]) -> None:
+        """Prepare it.
 
         Args:
             api: The API server; it is asked from threads.
-            folder: Where the files go, ``worker-0.log``.
-            on_line: Called with replica and line, from the thread that follows it.
+            sink: Opens what takes the lines of a replica, each with its end; used from the thread that follows it.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        self._api, self._folder, self._on_line = api, folder, on_line
+        self._api, self._sink = api, sink
         self._threads: dict[str, threading.Thread] = {}
         # By uid of the pod, the moment of the last line that was copied.
         self._seen: dict[str, str] = {}
@@ -48,7 +49,7 @@ class LogKeeper:
         """Follow those pods that have started and are not followed yet."""
         for pod in pods:
             uid = str(pod["metadata"].get("uid"))
-            if uid not in self._threads and _has_started(pod):
+            if uid not in self._threads and has_started(pod):
                 self._threads[uid] = threading.Thread(target=self._follow, args=(pod,), daemon=True)
                 self._threads[uid].start()
 
@@ -58,34 +59,23 @@ class LogKeeper:
             thread.join(wait_s)
         self._closed.set()
 
-    def path(self, replica: str) -> Path:
-        """The file of a replica."""
-        return self._folder / f"{replica}.log"
-
-    def last_lines(self, replica: str, count: int) -> tuple[str, ...]:
-        """The last lines that a replica said; none if it said nothing."""
-        try:
-            with self.path(replica).open(encoding="utf-8", errors="replace") as file:
-                return tuple(line.rstrip("\n") for line in deque(file, count))
-        except FileNotFoundError:
-            return ()
-
     def _follow(self, pod: Object) -> None:
         replica = replica_name(pod)
-        with self.path(replica).open("ab") as file:
+        with self._sink(replica) as write:
             while not self._closed.is_set():
                 try:
-                    self._copy(pod, replica, file.write)
+                    self._copy(pod, write)
                     return
                 except (NotFound, Refused):
                     return
+                except Forbidden as error:
+                    log.warning("the log of %s cannot be read: %s", replica, error)
+                    return
                 except ClusterError as error:
                     log.debug("the log of %s broke off: %s", replica, error)
-                finally:
-                    file.flush()
                 self._closed.wait(RETRY_S)
 
-    def _copy(self, pod: Object, replica: str, write: Callable[[bytes], object]) -> None:
+    def _copy(self, pod: Object, write: Sink) -> None:
         """Copy a log from where it broke off to its end.
 
         The server takes moments in whole seconds: lines of the same second that were copied before come again.
@@ -100,15 +90,80 @@ class LogKeeper:
             since=self._seen.get(uid, ""),
         )
         for line in lines:
-            moment, _, text = line.partition(b" ")
-            if _key(moment.decode()) <= _key(self._seen.get(uid, "")):
+            moment, text = split_moment(line)
+            if _key(moment) <= _key(self._seen.get(uid, "")):
                 continue
-            self._seen[uid] = moment.decode()
-            write(text.rstrip(b"\n") + b"\n")
-            self._on_line(replica, text.decode(errors="replace").rstrip("\n"))
+            self._seen[uid] = moment
+            write(text + b"\n")
 
 
-def _has_started(pod: Object) -> bool:
+class LogKeeper:
+    """Keeps what the replicas of one job say in a file each."""
+
+    def __init__(
+        self, api: Api, folder: Path, *, on_line: Callable[[str, str], None] = lambda _replica, _line: None
+    ) -> None:
+        """Keep logs in a folder, which is made.
+
+        Args:
+            api: The API server; it is asked from threads.
+            folder: Where the files go, ``worker-0.log``.
+            on_line: Called with replica and line, from the thread that follows it.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._on_line = folder, on_line
+        self._follower = LogFollower(api, self._file)
+
+    def look(self, pods: Sequence[Object]) -> None:
+        """Follow those pods that have started and are not followed yet."""
+        self._follower.look(pods)
+
+    def close(self, *, wait_s: float = END_S) -> None:
+        """Wait for the last lines of pods that have ended, but not for ever."""
+        self._follower.close(wait_s=wait_s)
+
+    def path(self, replica: str) -> Path:
+        """The file of a replica."""
+        return self._folder / f"{replica}.log"
+
+    def last_lines(self, replica: str, count: int) -> tuple[str, ...]:
+        """The last lines that a replica said; none if it said nothing."""
+        try:
+            with self.path(replica).open(encoding="utf-8", errors="replace") as file:
+                return tuple(line.rstrip("\n") for line in deque(file, count))
+        except FileNotFoundError:
+            return ()
+
+    @contextmanager
+    def _file(self, replica: str) -> Iterator[Sink]:
+        with self.path(replica).open("ab", buffering=0) as file:
+
+            def write(line: bytes) -> None:
+                file.write(line)
+                self._on_line(replica, line.decode(errors="replace").rstrip("\n"))
+
+            yield write
+
+
+def kept_folder(logs: Path, namespace: str, name: str, run_id: str) -> Path:
+    """Where the logs of a job's run are kept."""
+    return logs / namespace / f"{name}-{run_id[:8]}"
+
+
+def newest_kept(logs: Path, namespace: str, name: str) -> Path | None:
+    """Where the logs of the last run of a job's name are kept; None if none are."""
+    found = [path for path in (logs / namespace).glob(f"{glob.escape(name)}-????????") if path.is_dir()]
+    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def split_moment(line: bytes) -> tuple[str, bytes]:
+    """Moment and text of a line as :meth:`gangplan.kube.api.Api.log` gives it."""
+    moment, _, text = line.partition(b" ")
+    return moment.decode(), text.rstrip(b"\n")
+
+
+def has_started(pod: Object) -> bool:
+    """Whether the ``tensorflow`` container of a pod runs or has ended: only then is there a log."""
     states = (pod.get("status") or {}).get("containerStatuses") or ()
     return any(
         item.get("name") == TENSORFLOW_CONTAINER

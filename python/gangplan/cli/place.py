@@ -1,0 +1,90 @@
+"""Whose gangs a command is about: those of this machine, or of a Kubernetes cluster."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from gangplan.config import settings
+from gangplan.gangs import Gangs
+
+COMPLETION_S = 2.0
+"""Seconds that a completion may take: who presses Tab waits for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the command line says about where gangs are.
+
+    Attributes:
+        home: Folder of the local cluster.
+        kubeconfig: The kubeconfig.
+        context: The context in it.
+        namespace: The namespace.
+        everywhere: All namespaces.
+    """
+
+    home: Path | None
+    kubeconfig: Path | None = None
+    context: str | None = None
+    namespace: str | None = None
+    everywhere: bool = False
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether it is a Kubernetes cluster: a flag of one was given, or the setting says so."""
+        given = (self.kubeconfig, self.context, self.namespace)
+        if self.everywhere or any(value is not None for value in given):
+            return True
+        return settings(home=self.home).cluster == "kubernetes"
+
+    @contextmanager
+    def open(self) -> Iterator[Gangs]:
+        """Open it for the time of a command."""
+        chosen = settings(home=self.home)
+        if not self.is_cluster:
+            from gangplan.local.gangs import LocalGangs
+
+            yield LocalGangs(chosen)
+            return
+        from gangplan.kube.client import connect
+        from gangplan.kube.cluster import KubeCluster
+        from gangplan.kube.gangs import KubeGangs
+
+        with connect(kubeconfig=self.kubeconfig, context=self.context) as connection:
+            yield KubeGangs(
+                KubeCluster(connection, clock=time.time, monotonic=time.monotonic),
+                namespace="" if self.everywhere else self.namespace or "default",
+                logs=chosen.logs,
+                terms=chosen.terms,
+                sleep=time.sleep,
+            )
+
+
+def complete_gang(context: typer.Context, incomplete: str) -> list[str]:
+    """Complete names of gangs on the command line; none if it takes long or cannot be done."""
+    given = context.params
+    place = Place(
+        home=given.get("home"),
+        kubeconfig=given.get("kubeconfig"),
+        context=given.get("context"),
+        namespace=given.get("namespace"),
+    )
+    found: list[str] = []
+
+    def ask() -> None:
+        try:
+            with place.open() as gangs:
+                found.extend(record.name for record in gangs.records())
+        except Exception:  # noqa: BLE001 - completion must never print an error
+            return
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(COMPLETION_S)
+    short = {name if "/" in incomplete else name.rpartition("/")[2] for name in found}
+    return sorted(name for name in short if name.startswith(incomplete))

@@ -1,0 +1,226 @@
+"""KubeGangs: the gangs of a cluster as a person looks at them, reads their logs, and ends them."""
+
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gangplan.config import Terms
+from gangplan.errors import Forbidden, NotFound, NotInstalled, Refused
+from gangplan.gangs import GangView, Lines
+from gangplan.kube.actions import Object
+from gangplan.kube.cluster import KubeCluster
+from gangplan.kube.deletion import Deletion
+from gangplan.kube.gang_object import full_name, split_name
+from gangplan.kube.kinds import EVENT, POD, TFJOB
+from gangplan.kube.launch import ending
+from gangplan.kube.logs import LogFollower, Sink, has_started, kept_folder, newest_kept, split_moment
+from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER
+from gangplan.kube.outcome import replica_name
+from gangplan.kube.store import read_records
+from gangplan.kube.view import view
+from gangplan.plan import Plan
+from gangplan.record import GangRecord
+from gangplan.snapshot import Snapshot
+
+POLL_S = 1.0
+"""Seconds between two looks at the pods whose logs are followed."""
+
+ENDED = frozenset({"Succeeded", "Failed"})
+
+
+class KubeGangs:
+    """The gangs of one namespace, or of all: a :class:`gangplan.gangs.Gangs`."""
+
+    def __init__(
+        self,
+        cluster: KubeCluster,
+        *,
+        namespace: str,
+        logs: Path,
+        terms: Terms,
+        sleep: Callable[[float], None],
+    ) -> None:
+        """Prepare it; nothing is sent yet.
+
+        Args:
+            cluster: The cluster.
+            namespace: The namespace whose gangs are meant; empty: all, and names must say theirs.
+            logs: Folder of the logs that were kept.
+            terms: When room is kept for those that wait.
+            sleep: Waits the given seconds.
+        """
+        self._cluster, self._api, self._namespace = cluster, cluster.api, namespace
+        self._logs, self._terms, self._sleep = logs, terms, sleep
+        self._store = cluster.store()
+
+    def records(self) -> tuple[GangRecord, ...]:
+        """See :class:`gangplan.gangs.Gangs`."""
+        return read_records(self._api, namespace=self._namespace)
+
+    def full_name(self, name: str) -> str:
+        """See :class:`gangplan.gangs.Gangs`."""
+        return name if "/" in name else full_name(self._namespace or "default", name)
+
+    def look(self, name: str) -> GangView:
+        """See :class:`gangplan.gangs.Gangs`."""
+        name = self.full_name(name)
+        record = self._store.get(name)
+        if record is None:
+            raise self._unknown(name)
+        job = self._job(name, record.run_id)
+        return view(record, job, self._pods(name, record.run_id), self._events(split_name(name)[0]))
+
+    def decide(self) -> tuple[Snapshot, Plan, dict[str, str]]:
+        """See :class:`gangplan.gangs.Gangs`; a look at the whole cluster, whatever namespace is meant."""
+        return self._cluster.decide(now=self._cluster.clock(), terms=self._terms)
+
+    def lines(self, name: str, replica: str | None, *, follow: bool) -> Lines:
+        """See :class:`gangplan.gangs.Gangs`; of a replica whose pod is gone what was kept of it here."""
+        name = self.full_name(name)
+        return self._followed(name, replica) if follow else self._said(name, replica)
+
+    def told(self, name: str) -> str:
+        """See :class:`gangplan.gangs.Gangs`."""
+        name = self.full_name(name)
+        return self._deletion().find(name).told(name)
+
+    def delete(self, name: str, *, progress: Callable[[str], None]) -> str:
+        """See :class:`gangplan.gangs.Gangs`; waits until its pods are gone."""
+        return self._deletion().run(self.full_name(name), progress=progress)
+
+    def _deletion(self) -> Deletion:
+        return Deletion(
+            self._api,
+            self._store,
+            clock=self._cluster.clock,
+            monotonic=self._cluster.monotonic,
+            sleep=self._sleep,
+        )
+
+    # ---- logs
+
+    def _said(self, name: str, replica: str | None) -> Lines:
+        record = self._store.get(name)
+        run = "" if record is None else record.run_id
+        pods = {replica_name(pod): pod for pod in self._pods(name, run)}
+        kept = self._kept(name, run)
+        names = sorted({*pods, *kept}) if replica is None else [replica]
+        found = False
+        for each in names:
+            pod = pods.get(each)
+            if pod is not None and has_started(pod):
+                with suppress(NotFound, Refused):  # it is gone since, or its log is
+                    for line in self._log(pod):
+                        yield each, line
+                    found = True
+                    continue
+            if each in kept:
+                found = True
+                with kept[each].open(encoding="utf-8", errors="replace") as file:
+                    for text in file:
+                        yield each, text.rstrip("\n")
+        if not found:
+            raise self._silent(name, replica, record, pods)
+
+    def _log(self, pod: Object) -> Iterator[str]:
+        metadata = pod["metadata"]
+        lines = self._api.log(
+            metadata["name"], namespace=metadata["namespace"], container=TENSORFLOW_CONTAINER
+        )
+        for line in lines:
+            yield split_moment(line)[1].decode(errors="replace")
+
+    def _followed(self, name: str, replica: str | None) -> Lines:
+        said: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+
+        @contextmanager
+        def sink(of: str) -> Iterator[Sink]:
+            yield lambda line: said.put((of, line.decode(errors="replace").rstrip("\n")))
+
+        follower, any_seen = LogFollower(self._api, sink), False
+        while True:
+            record = self._store.get(name)
+            run = "" if record is None else record.run_id
+            pods = [pod for pod in self._pods(name, run) if replica is None or replica_name(pod) == replica]
+            follower.look(pods)
+            any_seen = any_seen or any(has_started(pod) for pod in pods)
+            if self._is_over(name, record, pods):
+                break
+            yield from self._drained(said, POLL_S)
+        follower.close()
+        yield from self._drained(said, 0.0)
+        if not any_seen:
+            yield from self._said(name, replica)
+
+    def _drained(self, said: "queue.SimpleQueue[tuple[str, str]]", for_s: float) -> Lines:
+        """What was said, and what is said in the next seconds."""
+        end = self._cluster.monotonic() + for_s
+        while True:
+            left = end - self._cluster.monotonic()
+            try:
+                yield said.get(timeout=left) if left > 0 else said.get_nowait()
+            except queue.Empty:
+                if left <= 0:
+                    return
+
+    def _is_over(self, name: str, record: GangRecord | None, pods: Sequence[Object]) -> bool:
+        """Whether nothing more will be said."""
+        if any((pod.get("status") or {}).get("phase") not in ENDED for pod in pods):
+            return False
+        if record is None or record.phase == "Finished":
+            return True
+        job = self._job(name, record.run_id)
+        return (job is None and record.phase == "Bound") or (job is not None and ending(job, ()) is not None)
+
+    def _kept(self, name: str, run: str) -> dict[str, Path]:
+        """Files of replicas, of this run or, where none is known, of the last one of this name."""
+        namespace, short = split_name(name)
+        folder = (
+            kept_folder(self._logs, namespace, short, run)
+            if run
+            else newest_kept(self._logs, namespace, short)
+        )
+        return {} if folder is None else {path.stem: path for path in folder.glob("*.log")}
+
+    def _silent(
+        self, name: str, replica: str | None, record: GangRecord | None, pods: dict[str, Object]
+    ) -> NotFound:
+        namespace, short = split_name(name)
+        if record is None and not pods:
+            return self._unknown(name)
+        stands = "" if record is None else f": it is {record.outcome or record.phase}: {record.reason}"
+        if replica is not None and pods and replica not in pods:
+            message = f"{name} has no replica {replica}; it has {', '.join(sorted(pods))}"
+        else:
+            message = f"nothing that {replica or 'a replica'} of {name} has said is still here{stands}"
+        return NotFound(message, verb="logs", kind="Gang", name=short, namespace=namespace)
+
+    # ---- what there is
+
+    def _unknown(self, name: str) -> NotFound:
+        namespace, short = split_name(name)
+        known = ", ".join(split_name(item.name)[1] for item in read_records(self._api, namespace=namespace))
+        message = f"there is no gang {name}; known in {namespace}: {known or 'none'}"
+        return NotFound(message, verb="get", kind="Gang", name=short, namespace=namespace)
+
+    def _job(self, name: str, run: str) -> Object | None:
+        """The TFJob of a gang's run."""
+        namespace, short = split_name(name)
+        try:
+            job = self._api.get(TFJOB, short, namespace=namespace)
+        except (NotFound, NotInstalled):
+            return None
+        return job if (job["metadata"].get("labels") or {}).get(RUN_ID, "") == run else None
+
+    def _pods(self, name: str, run: str) -> tuple[Object, ...]:
+        """The pods of a gang's run; where no run is known, all of its name."""
+        namespace, short = split_name(name)
+        labels = f"{JOB_NAME}={short}" + (f",{RUN_ID}={run}" if run else "")
+        return self._api.list(POD, namespace=namespace, labels=labels).items
+
+    def _events(self, namespace: str) -> tuple[Object, ...]:
+        try:
+            return self._api.list(EVENT, namespace=namespace).items
+        except Forbidden:  # who may look at gangs need not be allowed to look at these
+            return ()

@@ -1,0 +1,122 @@
+"""What a person sees of a gang of a cluster: its pods as replicas, what the operator says, what was noted."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gangplan.gangs import Condition, GangView, Occurrence
+from gangplan.kube import moments
+from gangplan.kube.actions import Object
+from gangplan.kube.enforce import replica_of
+from gangplan.kube.names import ROLES, TENSORFLOW_CONTAINER
+from gangplan.kube.outcome import exit_code, troubles
+from gangplan.record import GangRecord
+from gangplan.runtime import ReplicaState, ReplicaStatus
+
+EVENTS = 10
+"""Events that are shown: what happened last is mostly why it stands where it does."""
+
+_STATES: Mapping[str, ReplicaState] = {
+    "Pending": "Pending",
+    "Running": "Running",
+    "Succeeded": "Succeeded",
+    "Failed": "Failed",
+}
+
+
+def view(
+    record: GangRecord, job: Object | None, pods: Sequence[Object], events: Sequence[Object]
+) -> GangView:
+    """Put together what there is.
+
+    Args:
+        record: The record of the gang.
+        job: Its TFJob; None: none.
+        pods: Its pods.
+        events: Events of its namespace, of whatever object.
+    """
+    names = {("Gang", record.name.partition("/")[2])}
+    names |= {("TFJob", job["metadata"]["name"])} if job is not None else set()
+    names |= {("Pod", pod["metadata"]["name"]) for pod in pods}
+    told = (_occurrence(event) for event in events if _about(event) in names)
+    return GangView(
+        record=record,
+        replicas=tuple(sorted(_replicas(record, pods), key=lambda item: (_rank(item.role), item.index))),
+        troubles=tuple(f"{trouble.replica}: {trouble.text}" for trouble in troubles(pods)),
+        conditions=tuple(sorted(_conditions(job or {}), key=lambda item: item.at or 0.0)),
+        events=tuple(sorted(told, key=lambda item: item.at or 0.0)[-EVENTS:]),
+    )
+
+
+def _replicas(record: GangRecord, pods: Sequence[Object]) -> Iterator[ReplicaStatus]:
+    """One for each pod, and for each place that is held for a replica without one."""
+    placement = {} if record.reservation is None else record.reservation.placement
+    held = {(role, index): node for role, nodes in placement.items() for index, node in enumerate(nodes)}
+    for pod in pods:
+        if (replica := replica_of(pod)) is not None:
+            node = held.pop(replica, None)
+            yield _replica(pod, replica, pod["spec"].get("nodeName") or node)
+    for (role, index), node in held.items():
+        yield ReplicaStatus(role=role, index=index, node=node)
+
+
+def _replica(pod: Object, replica: tuple[str, int], node: str | None) -> ReplicaStatus:
+    status = pod.get("status") or {}
+    container: Mapping[str, object] = next(
+        (item for item in status.get("containerStatuses") or () if item.get("name") == TENSORFLOW_CONTAINER),
+        {},
+    )
+    state = container.get("state")
+    state = state if isinstance(state, Mapping) else {}
+    ended = state.get("terminated") or {}
+    restarts = container.get("restartCount")
+    return ReplicaStatus(
+        role=replica[0],
+        index=replica[1],
+        node=node,
+        state=_STATES.get(status.get("phase") or "Pending", "Unknown"),
+        exit_code=exit_code(pod),
+        restarts=restarts if isinstance(restarts, int) else 0,
+        started_at=_seconds((state.get("running") or ended).get("startedAt")),
+        finished_at=_seconds(ended.get("finishedAt")),
+    )
+
+
+def _rank(role: str) -> int:
+    order = list(dict.fromkeys(ROLES.values()))
+    return order.index(role) if role in order else len(order)
+
+
+def _conditions(job: Object) -> Iterator[Condition]:
+    for item in (job.get("status") or {}).get("conditions") or ():
+        yield Condition(
+            at=_seconds(item.get("lastTransitionTime")),
+            type=item.get("type") or "",
+            holds=item.get("status") == "True",
+            message=item.get("message") or item.get("reason") or "",
+        )
+
+
+def _about(event: Object) -> tuple[str, str]:
+    about = event.get("involvedObject") or {}
+    return about.get("kind") or "", about.get("name") or ""
+
+
+def _occurrence(event: Object) -> Occurrence:
+    """Old and new writers of events put time and count into different fields."""
+    series = event.get("series") or {}
+    at = (
+        series.get("lastObservedTime")
+        or event.get("lastTimestamp")
+        or event.get("eventTime")
+        or event["metadata"].get("creationTimestamp")
+    )
+    return Occurrence(
+        at=_seconds(at),
+        about=" ".join(_about(event)),
+        reason=event.get("reason") or "",
+        message=event.get("message") or "",
+        count=series.get("count") or event.get("count") or 1,
+    )
+
+
+def _seconds(text: str | None) -> float | None:
+    return None if not text else moments.seconds(text)

@@ -1,0 +1,348 @@
+"""Gangs of a cluster as a user lists, shows, reads, explains and deletes them, on a modelled server."""
+
+import json
+import os
+import threading
+
+import pytest
+from apimodel.server import Fault
+from cli.clusters import Commands, new_server
+from typer.testing import CliRunner
+
+import gangplan.kube.client
+from gangplan.cli import place
+from gangplan.cli.main import app
+from gangplan.errors import Forbidden, Unreachable
+from gangplan.kube.kinds import GANG, POD, TFJOB
+
+N = ("-n", "default")
+
+
+@pytest.fixture
+def cluster(monkeypatch, tmp_path) -> Commands:
+    """Two nodes with four GPUs each; ``runs`` has all of one and two of the other, ``waits`` wants four, in a queue."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GANGPLAN_HOME", str(tmp_path / "home"))
+    commands = Commands(new_server("team"), monkeypatch)
+    for node in ("n1", "n2"):
+        commands.add_node(node)
+    commands.add_queue("research")
+    commands.add_gang("runs", 6, runId="r1")
+    nodes = ["n1"] * 4 + ["n2"] * 2
+    history = [
+        {"at": f"2026-01-01T00:00:0{second}Z", "phase": phase, "reason": reason}
+        for second, (phase, reason) in enumerate([("Pending", "asked for"), ("Bound", "all replicas run")])
+    ]
+    commands.set_status(
+        "runs",
+        phase="Bound",
+        reason="all replicas run",
+        reservation={"placement": {"worker": nodes}},
+        history=history,
+    )
+    commands.add_job("runs", "r1", message="all replicas are there")
+    for index, node in enumerate(nodes):
+        commands.add_worker("runs", index, node, lines=(f"hello from {index}", "training"))
+    commands.add_gang("waits", 4, queue="research", runId="r2")
+    commands.add_gang("waits", 1, namespace="team")
+    return commands
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_gangs_of_a_namespace_or_of_all_are_listed(cluster):
+    table = words(cluster("list", *N).stdout)
+    assert "GANG QUEUE PHASE POSITION AGE REASON" in table
+    assert "runs – Bound –" in table
+    assert "waits research Pending –" in table
+    assert "team" not in table
+    table = words(cluster("list", "-A").stdout)
+    assert "NAMESPACE GANG QUEUE" in table
+    assert "team waits – Pending" in table
+    found = json.loads(cluster("list", "-n", "team", "-o", "json").stdout)
+    assert [item["name"] for item in found] == ["team/waits"]
+    assert cluster("list", "-n", "nowhere").stdout == "no gangs\n"
+
+
+def test_a_setting_says_that_a_cluster_is_meant(cluster, monkeypatch, tmp_path):
+    assert cluster("list").stdout == "no gangs\n", "those of this machine"
+    (tmp_path / "gangplan.toml").write_text('cluster = "kubernetes"\n')
+    assert "runs" in cluster("list").stdout
+    monkeypatch.setenv("GANGPLAN_CLUSTER", "local")
+    assert cluster("list").stdout == "no gangs\n"
+    assert "runs" in cluster("list", "--context", "some").stdout
+    monkeypatch.setenv("GANGPLAN_CLUSTER", "moon")
+    assert "GANGPLAN_CLUSTER: must be one of local, kubernetes" in cluster("list", code=2).stderr
+
+
+def test_a_gang_is_shown_with_its_pods_its_operator_and_events(cluster):
+    cluster.add_event("Pod", "runs-worker-0", "Pulled", "the image is there")
+    cluster.add_event("TFJob", "runs", "Created", "six pods")
+    cluster.add_event("Gang", "runs", "Admitted", "there is room")
+    cluster.add_event("Pod", "foreign", "Killing", "not ours")
+    cluster.add_event("Pod", "waits", "Killing", "a pod of the name of a gang")
+    text = words(cluster("get", "runs", *N).stdout)
+    assert "default/runs: Bound all replicas run" in text
+    assert "worker-0 n1 Running 2 –" in text
+    assert "worker-5 n2 Running 2 –" in text
+    assert "Running yes all replicas are there" in text
+    assert "Pod runs-worker-0 Pulled 3 the image is there" in text
+    assert "Gang runs Admitted" in text
+    assert "Killing" not in text
+    assert "Killing" not in cluster("get", "waits", *N).stdout
+    found = json.loads(cluster("get", "default/runs", "--context", "c", "-o", "json").stdout)
+    assert found["reservation"]["placement"]["worker"][5] == "n2"
+    assert [(item["role"], item["index"], item["restarts"]) for item in found["replicas"]] == [
+        ("worker", index, 2) for index in range(6)
+    ]
+    assert [event["phase"] for event in found["history"]] == ["Pending", "Bound"]
+    assert [item["type"] for item in found["conditions"]] == ["Running"]
+    assert len(found["events"]) == 3
+
+
+def test_replicas_that_do_not_run_are_told(cluster):
+    for index in (0, 1):
+        cluster.server.delete(POD, f"runs-worker-{index}", namespace="default")
+    cluster.server.settle()
+    cluster.add_worker("runs", 0, "n1", phase="Pending")
+    cluster.server.delete(POD, "runs-worker-5", namespace="default")
+    cluster.server.settle()
+    cluster.add_worker("runs", 5, "n2", phase="Failed")
+    text = words(cluster("get", "runs", *N).stdout)
+    assert "worker-0: its image cannot be pulled: no such image" in text
+    assert "worker-1 n1 Pending 0 –" in text, "its place is held, but it has no pod"
+    assert "worker-5: it ended with exit code 3" in text
+    assert "worker-5 n2 Failed 2 3" in text
+
+
+def test_who_may_not_look_at_events_sees_the_rest(cluster):
+    cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == "Event" else None
+    assert "worker-5 n2" in words(cluster("get", "runs", *N).stdout)
+
+
+@pytest.mark.parametrize("command", ["get", "logs", "delete", "explain"])
+def test_a_gang_that_is_not_there_is_named_with_those_that_are(cluster, command):
+    told = cluster(command, "nosuch", *N, code=1).stderr
+    assert "there is no gang default/nosuch" in told
+    if command != "delete":
+        assert "runs" in told
+        assert "waits" in told
+
+
+def test_logs_of_all_replicas_or_of_one_are_printed(cluster):
+    said = cluster("logs", "runs", *N).stdout.splitlines()
+    assert said[:3] == ["worker-0: hello from 0", "worker-0: training", "worker-1: hello from 1"]
+    assert len(said) == 12
+    assert cluster("logs", "runs", "worker-3", *N).stdout == "hello from 3\ntraining\n"
+    told = cluster("logs", "runs", "worker-6", *N, code=1).stderr
+    assert "default/runs has no replica worker-6; it has worker-0, worker-1" in told
+    told = cluster("logs", "waits", *N, code=1).stderr
+    assert "nothing that a replica of default/waits has said is still here: it is Pending" in told
+
+
+@pytest.mark.parametrize("replica", [None, "worker-2"])
+def test_logs_are_followed_to_the_end_of_the_job(cluster, replica):
+    """Every line of every replica once, with its replica before it where there are several."""
+    wanted = [replica] if replica else [f"worker-{index}" for index in range(6)]
+    for index in range(6):
+        cluster.server.delete(POD, f"runs-worker-{index}", namespace="default")
+    cluster.server.settle()
+    for index in range(6):
+        cluster.add_worker("runs", index, "n1", phase="Succeeded", lines=[f"{index}.{i}" for i in range(9)])
+    ended = {"status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+    cluster.server.patch(TFJOB, "runs", ended, namespace="default", subresource="status")
+    said = cluster("logs", "runs", *([replica] if replica else []), "-f", *N).stdout.splitlines()
+    lines = {each: [f"{each.removeprefix('worker-')}.{i}" for i in range(9)] for each in wanted}
+    if replica:
+        assert said == lines[replica]
+    else:
+        for each in wanted:
+            assert [line for line in said if line.startswith(each)] == [
+                f"{each}: {line}" for line in lines[each]
+            ]
+        assert len(said) == 54
+
+
+def test_a_gang_that_has_not_started_is_followed_from_its_start(cluster, monkeypatch):
+    """Looked at while it waits, while one replica runs, and when its job has ended."""
+    monkeypatch.setattr("gangplan.kube.gangs.POLL_S", 0.0)
+    get, looks = cluster.server.get, iter(range(99))
+
+    def look(kind, name, **more):
+        if kind == GANG:
+            match next(looks):
+                case 1:
+                    cluster.set_status("waits", phase="Bound", reservation={"placement": {"worker": ["n1"]}})
+                    cluster.add_job("waits", "r2")
+                    cluster.add_worker("waits", 0, "n1", lines=["first"])
+                    cluster.add_worker("waits", 1, "n1", phase="Pending")
+                case 2:
+                    for index in (0, 1):
+                        cluster.server.delete(POD, f"waits-worker-{index}", namespace="default")
+                    cluster.server.settle()
+                    cluster.add_worker("waits", 1, "n1", phase="Succeeded", lines=["second"])
+                case 3:
+                    cluster.set_status("waits", phase="Finished", outcome="Succeeded")
+        return get(kind, name, **more)
+
+    cluster.server.get = look
+    said = cluster("logs", "waits", "-f", *N).stdout.splitlines()
+    assert sorted(said) == ["worker-0: first", "worker-1: second"]
+
+
+def test_logs_of_pods_that_are_gone_are_those_that_were_kept(cluster, tmp_path):
+    kept = tmp_path / "home" / "logs" / "default"
+    for folder, text in (("runs-r1", "kept\n"), ("runs-12345678", "of an earlier run\n")):
+        (kept / folder).mkdir(parents=True)
+        (kept / folder / "worker-1.log").write_text(text)
+    os.utime(kept / "runs-12345678", (1.0, 1.0))
+    cluster.server.delete(POD, "runs-worker-1", namespace="default")
+    cluster.server.settle()
+    assert cluster("logs", "runs", "worker-1", *N).stdout == "kept\n"
+    assert cluster("logs", "runs", *N).stdout.count("hello from") == 5
+    cluster.server.delete(TFJOB, "runs", namespace="default")
+    cluster.server.delete(GANG, "runs", namespace="default")
+    cluster.server.settle()
+    assert cluster("logs", "runs", "-f", *N).stdout == "worker-1: of an earlier run\n"
+
+
+def test_a_gang_is_explained_as_the_cluster_stands(cluster):
+    text = words(cluster("explain", "waits", *N).stdout)
+    assert "default/waits waits" in text
+    assert "nvidia.com/gpu" in text or "GPU" in text
+    assert "default/runs" in text, "who holds what is short"
+    text = words(cluster("explain", "runs", *N).stdout)
+    assert "default/runs runs: all 6 replicas have their place" in text
+    assert cluster("explain", "-n", "team").stdout == "no gang waits\n", "its gang may start"
+    everything = json.loads(cluster("explain", "-A", "-o", "json").stdout)
+    assert everything["default/waits"]["rule"]
+    assert "explain" in cluster("explain", "waits", "-f", "x.json", *N, code=2).stderr
+    cluster.set_status("runs", phase="Finished", outcome="Succeeded", reason="the TFJob succeeded")
+    told = cluster("explain", "runs", *N, code=1).stderr
+    assert "default/runs waits for nothing any more: Succeeded: the TFJob succeeded" in told
+
+
+def left(cluster: Commands) -> tuple[list[str], list[str], list[str]]:
+    return tuple(
+        [item["metadata"]["name"] for item in cluster.server.list(kind, namespace="default").items]
+        for kind in (GANG, TFJOB, POD)
+    )
+
+
+@pytest.fixture
+def collected(cluster, monkeypatch) -> Commands:
+    """The cluster, whose garbage is collected whenever a command sleeps."""
+    monkeypatch.setattr(place.time, "sleep", lambda _: cluster.server.settle())
+    return cluster
+
+
+def test_a_gang_is_deleted_with_its_job_and_its_pods(collected):
+    assert collected("delete", "runs", *N).stdout == "default/runs deleted\n"
+    assert left(collected) == (["waits"], [], [])
+
+
+def test_a_gang_that_waits_is_deleted(collected):
+    assert collected("delete", "default/waits", *N).stdout == "default/waits deleted; it had no TFJob\n"
+    assert left(collected)[0] == ["runs"]
+
+
+def test_a_job_without_a_record_is_deleted(collected):
+    collected.server.delete(GANG, "runs", namespace="default")
+    assert collected("delete", "runs", *N).stdout == "the TFJob of default/runs deleted; it had no record\n"
+    assert left(collected) == (["waits"], [], [])
+
+
+def test_a_job_that_no_run_of_ours_made_stays(collected):
+    collected.add_job("foreign")
+    told = collected("delete", "foreign", *N, code=1).stderr
+    assert "kubectl delete tfjob foreign -n default" in told
+    collected.add_job("waits")
+    assert "the TFJob of its name stays" in collected("delete", "waits", *N).stdout
+    assert left(collected)[:2] == (["runs"], ["foreign", "runs", "waits"])
+
+
+def test_a_dry_run_names_all_and_deletes_nothing(collected):
+    before = left(collected)
+    done = collected("delete", "runs", "waits", "--dry-run", *N)
+    assert done.stdout == (
+        "default/runs (Bound) with its TFJob would be deleted\ndefault/waits (Pending) would be deleted\n"
+    )
+    collected("delete", "runs", "nosuch", *N, code=1)
+    assert left(collected) == before, "all are found before any is deleted"
+
+
+def test_what_is_waited_for_is_told_after_two_seconds(cluster, monkeypatch):
+    """The pods hear nothing for a while."""
+    passed = [0.0]
+
+    def sleep(seconds: float) -> None:
+        passed[0] += seconds
+        if passed[0] >= 4.0:
+            cluster.server.settle()
+
+    monkeypatch.setattr(place.time, "sleep", sleep)
+    monkeypatch.setattr(place.time, "monotonic", lambda: passed[0])
+    done = cluster("delete", "runs", *N)
+    assert done.stderr == (
+        "default/runs: waits for worker-0, worker-1, worker-2, worker-3, worker-4, worker-5 to end\n"
+    )
+    assert left(cluster) == (["waits"], [], [])
+
+
+def test_a_deletion_that_is_interrupted_is_gone_on_with(cluster, monkeypatch):
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place.time, "sleep", interrupt)
+    told = cluster("delete", "runs", *N, code=130).stderr
+    assert "gangplan delete runs goes on with it" in told
+    assert "runs" in left(cluster)[0], "its record stays while anything of it runs"
+    monkeypatch.setattr(place.time, "sleep", lambda _: cluster.server.settle())
+    assert "deleted" in cluster("delete", "runs", *N).stdout
+    assert left(cluster) == (["waits"], [], [])
+
+
+def test_a_job_that_is_launched_while_its_gang_is_deleted_goes_too(collected):
+    """Its launcher creates it after it was looked for, and before the record ends."""
+    update, done = collected.server.replace, []
+
+    def late(kind, body, **more):
+        answer = update(kind, body, **more)
+        if kind == GANG and not done:
+            done.append(collected.add_job("waits", "r2"))
+        return answer
+
+    collected.server.replace = late
+    collected("delete", "waits", *N)
+    assert left(collected)[:2] == (["runs"], ["runs"])
+
+
+def complete(line: list[str]) -> list[str]:
+    """What a shell is told when Tab is pressed at the end of a line."""
+    words = {"COMP_WORDS": "\n".join(["gangplan", *line]), "COMP_CWORD": str(len(line))}
+    asked = {**words, "_GANGPLAN_COMPLETE": "complete_bash"}
+    done = CliRunner().invoke(app, [], prog_name="gangplan", env=asked)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_names_are_completed_from_the_cluster_that_is_meant(cluster, monkeypatch):
+    assert complete(["get", "ru"]) == [], "this machine has none"
+    assert complete(["get", *N, ""]) == ["runs", "waits"]
+    assert complete(["get", "-n", "team", "w"]) == ["waits"]
+    monkeypatch.setenv("GANGPLAN_CLUSTER", "kubernetes")
+    assert complete(["logs", "ru"]) == ["runs"]
+    assert complete(["delete", "runs", "default/w"]) == ["default/waits"]
+    cluster.server.faults = lambda _: Fault(error=Unreachable)
+    assert complete(["get", "ru"]) == []
+
+
+def test_a_completion_gives_up_where_the_cluster_does_not_answer(cluster, monkeypatch):
+    monkeypatch.setenv("GANGPLAN_CLUSTER", "kubernetes")
+    monkeypatch.setattr(place, "COMPLETION_S", 0.05)
+    stuck = threading.Event()
+    monkeypatch.setattr(gangplan.kube.client, "connect", lambda **_: stuck.wait())
+    assert complete(["get", "ru"]) == []
+    stuck.set()
