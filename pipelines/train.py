@@ -45,6 +45,7 @@ def train(
     train_learning_rate: float = 0.002,
     train_seed: int = 0,
     train_strategy: str = "auto",
+    volume_claim: str = "",
     volume_path: str = "",
 ):
     """Train a classifier as one gang: all replicas together, or none.
@@ -77,6 +78,7 @@ def train(
         train_learning_rate: Step size of the optimizer.
         train_seed: Seed of weights and order.
         train_strategy: "auto", "ps", "mirrored" or "alone".
+        volume_claim: On Kubernetes, the claim of the shared volume, which every replica mounts; empty means none.
         volume_path: Mount path of the shared volume; empty means the local one.
     """
     common = {"run_id": dsl.PIPELINE_JOB_ID_PLACEHOLDER, "job_name": job_name, "volume": volume_path}
@@ -87,6 +89,7 @@ def train(
         preparing = prepare_data(**common, source=data_source, split=data_split, seed=data_seed)
         admitting = admit(
             **common,
+            volume_claim=volume_claim,
             image=image,
             tfjob=tfjob_yaml,
             queue=gang_queue,

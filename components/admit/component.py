@@ -16,6 +16,7 @@ def admit(
     run_id: str,
     job_name: str,
     volume: str,
+    volume_claim: str,
     image: str,
     tfjob: str,
     queue: str,
@@ -51,6 +52,7 @@ def admit(
         run_id: Id of the run.
         job_name: Readable name of the job.
         volume: Mount path of the shared volume; empty means the local one.
+        volume_claim: On Kubernetes, the claim of the shared volume, which every replica mounts there; empty means none.
         image: Container image of the replicas.
         tfjob: A TFJob manifest as YAML to run instead of the training described below.
         queue: Queue of the gang; empty means none.
@@ -83,6 +85,7 @@ def admit(
         run_id=run_id,
         job_name=job_name,
         volume=volume,
+        volume_claim=volume_claim,
         wait_seconds=wait_seconds,
         wait_if_impossible=wait_if_impossible,
         tfjob=tfjob,

@@ -98,6 +98,7 @@ def wait(
     deadline: float,
     poll_s: float,
     patient: bool = False,
+    outlived: bool = False,
     on_change: Callable[[GangRecord], None] | None = None,
     on_trouble: Callable[[Exception], None] = lambda _: None,
 ) -> Verdict:
@@ -116,6 +117,7 @@ def wait(
         deadline: When to give up, in seconds since 1970.
         poll_s: Seconds between two cycles.
         patient: Wait on although the gang cannot fit the empty cluster.
+        outlived: Let the gang wait on when this process is told to end (SystemExit): another one will come for it.
         on_change: Called whenever phase, position or reason have changed.
         on_trouble: Called whenever the cluster could not be asked, or cannot be decided on because what it holds
             contradicts itself; it is looked at again until the deadline.
@@ -162,5 +164,7 @@ def wait(
                     )
                 sleep(poll_s)
         except BaseException as error:
+            if outlived and isinstance(error, SystemExit):
+                raise
             give_up(f"the wait ended: {type(error).__name__}")
             raise

@@ -43,7 +43,12 @@ class Steps:
         return str(self.folder / f"{self.common['run_id']}-{name}")
 
     def admit(self, **given):
-        values = {"wait_seconds": 0, "wait_if_impossible": False, "tfjob": job(Worker=(python("pass"), 2))}
+        values = {
+            "wait_seconds": 0,
+            "wait_if_impossible": False,
+            "tfjob": job(Worker=(python("pass"), 2)),
+            "volume_claim": "",
+        }
         paths = {name: self.path(name) for name in ("job", "snapshot", "plan", "text")}
         return admit(**self.common, **paths, **TRAINING | values | given)
 

@@ -120,12 +120,12 @@ def test_conclude_ends_green_after_success():
     assert conclude(outcome="Succeeded", reason="") == "Succeeded"
 
 
-def test_a_step_in_a_cluster_says_that_this_version_cannot(steps, tmp_path, monkeypatch):
+def test_a_step_in_a_pod_without_a_token_says_so(steps, tmp_path, monkeypatch):
     """In a pod, with neither a local run above it nor a home: KFP started it there."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GANGPLAN_HOME")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    with pytest.raises(ConfigError, match="one machine"):
+    with pytest.raises(ConfigError, match="does its service account mount its token"):
         steps.admit()
 
 

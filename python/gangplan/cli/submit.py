@@ -2,7 +2,6 @@
 
 import time
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +17,7 @@ from gangplan.signals import interrupting, uninterrupted
 from gangplan.store import Store
 
 if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
-    from gangplan.kube.actions import End, Seen
+    from gangplan.kube.actions import End
     from gangplan.kube.cluster import KubeCluster
     from gangplan.kube.submission import Submission
 
@@ -113,6 +112,7 @@ def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -
 
 
 def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> GangRecord:
+    from gangplan.kube.progress import waiting
     from gangplan.record import new
     from gangplan.verdict import wait
 
@@ -128,7 +128,7 @@ def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> Gang
         terms=chosen.terms,
         deadline=now + wait_s,
         poll_s=max(chosen.poll_s, POLL_S),
-        on_change=_tell,
+        on_change=lambda record: render.progress(waiting(record)),
         on_trouble=lambda error: render.progress(f"asking again: {error}"),
     )
     if not verdict.admitted:
@@ -157,80 +157,25 @@ def _entered(store: Store, asked: GangRecord, deadline: float) -> GangRecord:
 def _launched(
     cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool
 ) -> "tuple[End | None, tuple[str, ...]]":
-    from gangplan.kube.launch import Launch, Patience
-    from gangplan.kube.launcher import Launcher
-    from gangplan.kube.logs import LogKeeper, kept_folder
-    from gangplan.verdict import ask
+    from gangplan.kube.follow import Following
+    from gangplan.kube.launch import Patience
+    from gangplan.kube.logs import kept_folder
 
-    chosen, store = settings(), cluster.store()
-    terms = chosen.terms
-    folder = kept_folder(chosen.logs, wanted.namespace, wanted.name, wanted.run_id)
-    keeper, told = LogKeeper(cluster.api, folder, on_line=_echo(wanted)), Told()
-
-    def look(seen: "Seen") -> None:
-        told(seen)
-        if to_the_end:
-            keeper.look(seen.pods)
-
-    launcher = Launcher(
-        cluster.api,
-        store,
-        wanted.manifest,
-        Launch(
-            run_id=wanted.run_id,
-            reservation_s=terms.reservation_s,
-            waiter_s=terms.waiter_s,
-            patience=Patience(image=chosen.image_patience_s),
-        ),
-        clock=time.time,
+    chosen = settings()
+    following = Following(
+        cluster,
+        wanted,
+        folder=kept_folder(chosen.logs, wanted.namespace, wanted.name, wanted.run_id),
+        terms=chosen.terms,
+        patience=Patience(image=chosen.image_patience_s),
+        tell=render.progress,
         sleep=time.sleep,
-        poll_s=POLL_S,
-        on_look=look,
-        admit=lambda: ask(store, cluster, wanted.gang.name, clock=time.time, terms=terms),
     )
     try:
-        end = launcher.run() if to_the_end else launcher.run_until_bound()
+        end = following.run() if to_the_end else following.run_until_bound()
     except BaseException as error:
         with uninterrupted():
-            launcher.cancel(f"the submission ended: {type(error).__name__}")
+            following.cancel(f"the submission ended: {type(error).__name__}")
         raise
-    keeper.close()
-    return end, () if end is None or not end.replica else keeper.last_lines(end.replica, LAST_LINES)
-
-
-def _echo(wanted: "Submission") -> Callable[[str, str], None]:
-    """Repeats what the leading replica says."""
-    roles = {role.name for role in wanted.gang.roles}
-    leader = next((f"{role}-0" for role in ("chief", "worker") if role in roles), None)
-
-    def say(replica: str, line: str) -> None:
-        if replica == leader:
-            render.progress(f"{replica} | {line}")
-
-    return say
-
-
-def _tell(record: GangRecord) -> None:
-    place = f" at position {record.position}" if record.position else ""
-    render.progress(f"{record.name}: {record.phase}{place}: {record.reason}")
-
-
-class Told:
-    """Tells how replicas come along, each change once."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, str] = {}
-
-    def __call__(self, seen: "Seen") -> None:
-        """Look at the pods of a job."""
-        from gangplan.kube.outcome import exit_code, replica_name
-
-        for pod in seen.pods:
-            name, status = replica_name(pod), pod.get("status") or {}
-            code = exit_code(pod)
-            now = (status.get("phase") or "Pending") + ("" if code is None else f" (exit code {code})")
-            node = pod["spec"].get("nodeName")
-            line = f"{name}{f' on {node}' if node else ''}: {now}"
-            if self._last.get(name) != line:
-                self._last[name] = line
-                render.progress(line)
+    lines = () if end is None or not end.replica else following.keeper.last_lines(end.replica, LAST_LINES)
+    return end, lines

@@ -4,13 +4,15 @@ Objects are what the server sends: maps of JSON. Everything here is one request;
 above it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from gangplan.kube.kinds import Kind
 
 Object = dict[str, Any]
+Owners = Sequence[Mapping[str, Any]]
+"""Owner references: an object goes when those that own it are gone."""
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 

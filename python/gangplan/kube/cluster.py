@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from gangplan import admission
 from gangplan.config import Terms
-from gangplan.kube.api import Api
+from gangplan.kube.api import Api, Owners
+from gangplan.kube.events import Teller
 from gangplan.kube.lease import LeaseLock
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.kube.store import GangStore
@@ -37,6 +38,7 @@ class KubeCluster:
         monotonic: Seconds that only grow.
         namespace: Where the Lease of admission is.
         identity: Who leads, when this process does.
+        owners: Owner references of what is created.
     """
 
     api: Api
@@ -44,6 +46,7 @@ class KubeCluster:
     monotonic: Callable[[], float]
     namespace: str = SYSTEM
     identity: str = field(default_factory=identity)
+    owners: Owners = ()
 
     def store(self) -> GangStore:
         """The records of all gangs; each store contends for the lead by itself."""
@@ -55,7 +58,7 @@ class KubeCluster:
             clock=self.clock,
             monotonic=self.monotonic,
         )
-        return GangStore(self.api, lock)
+        return GangStore(self.api, lock, teller=Teller(self.api, clock=self.clock), owners=self.owners)
 
     def read(self) -> Cluster:
         """Nodes, queues and what runs there, at one moment."""

@@ -78,11 +78,17 @@ class Launch:
     patience: Patience = field(default_factory=Patience)
     _was_there: bool = False
     _ending: End | None = None
+    _spares_ended: bool = False
     _since: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def give_up(self, end: End) -> None:
-        """Let nothing be left of the job, and then end."""
-        self._ending = self._ending or end
+    def give_up(self, end: End, *, spare_ended: bool = False) -> None:
+        """Let nothing be left of the job, and then end.
+
+        Args:
+            end: How it ends then.
+            spare_ended: Leave a job that has ended by itself, and end as it did.
+        """
+        self._ending, self._spares_ended = self._ending or end, spare_ended
 
     def step(self, seen: Seen, now: float) -> list[Action]:
         """What to do about what there is.
@@ -100,7 +106,8 @@ class Launch:
         if job is not None:
             self._was_there = True
         if self._ending is not None:
-            return self._until_gone(seen)
+            ended = ending(job, seen.pods) if job is not None and self._spares_ended else None
+            return self._until_gone(seen) if ended is None else [ended]
         record = record if record is not None and record.run_id == self.run_id else None
         late = job is not None and record is not None and _attempt_of(job) < record.attempt
         if job is not None and (ended := ending(job, seen.pods)) is not None:

@@ -85,6 +85,11 @@ class Launcher:
         self._launch.give_up(End(outcome="Canceled", reason=reason))
         self.run()
 
+    def end(self, reason: str) -> End:
+        """End the job, wherever it stands, with nothing left of it; if it has ended by itself, only record how."""
+        self._launch.give_up(End(outcome="Canceled", reason=reason), spare_ended=True)
+        return self.run()
+
     def _go_on(self, *, until_bound: bool) -> End | None:
         while True:
             try:

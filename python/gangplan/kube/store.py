@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from gangplan.errors import Conflict, InvalidInput, NotFound
-from gangplan.kube.api import Api
+from gangplan.kube.api import Api, Owners
+from gangplan.kube.events import Teller
 from gangplan.kube.gang_object import split_name, to_object, to_record, to_status
 from gangplan.kube.kinds import GANG
 from gangplan.kube.lease import Lead, LeaseLock
@@ -42,27 +43,44 @@ def read_records(api: Api, *, namespace: str = "") -> tuple[GangRecord, ...]:
 class GangStore:
     """Gangs of one namespace, or of all."""
 
-    def __init__(self, api: Api, lock: LeaseLock, *, namespace: str = "") -> None:
+    def __init__(
+        self,
+        api: Api,
+        lock: LeaseLock,
+        *,
+        namespace: str = "",
+        teller: Teller | None = None,
+        owners: Owners = (),
+    ) -> None:
         """Open the store; nothing is sent yet.
 
         Args:
             api: The API server.
             lock: The lead over the cluster's admission.
             namespace: The namespace whose gangs are seen; empty: all.
+            teller: Tells what happens to gangs; None: nobody is told.
+            owners: Owner references of the gangs that are created.
         """
         self._api, self._lock, self._namespace = api, lock, namespace
+        self._teller, self._owners = teller, owners
 
     def records(self) -> tuple[GangRecord, ...]:
         """All records, by name; see :func:`read_records`."""
-        return read_records(self._api, namespace=self._namespace)
+        found = read_records(self._api, namespace=self._namespace)
+        if self._teller is not None:
+            self._teller.know(found)
+        return found
 
     def get(self, name: str) -> GangRecord | None:
         """The record of a gang, if there is one."""
         namespace, short = split_name(name)
         try:
-            return to_record(self._api.get(GANG, short, namespace=namespace))
+            found = to_record(self._api.get(GANG, short, namespace=namespace))
         except NotFound:
             return None
+        if self._teller is not None:
+            self._teller.know([found])
+        return found
 
     def create(self, record: GangRecord) -> GangRecord:
         """Add a record; its uid and its time are those that the server gives it.
@@ -71,7 +89,13 @@ class GangStore:
             Conflict: A record of this name is there.
             Refused: The server does not accept it.
         """
-        return to_record(self._api.create(GANG, to_object(record)))
+        body = to_object(record)
+        if self._owners:
+            body["metadata"]["ownerReferences"] = list(self._owners)
+        made = to_record(self._api.create(GANG, body))
+        if self._teller is not None:
+            self._teller.know([made])
+        return made
 
     def update(self, record: GangRecord) -> GangRecord:
         """Replace the status of the record that has the version which ``record`` carries.
@@ -84,9 +108,12 @@ class GangStore:
         body["metadata"] |= {"resourceVersion": str(record.version), "uid": record.uid}
         body["status"] = to_status(record)
         try:
-            return to_record(self._api.replace(GANG, body, subresource="status"))
+            made = to_record(self._api.replace(GANG, body, subresource="status"))
         except NotFound as error:
             raise _removed("update", record) from error
+        if self._teller is not None:
+            self._teller.tell(made)
+        return made
 
     def remove(self, record: GangRecord) -> None:
         """Forget a record.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gangplan.errors import InvalidInput, Problem
+from gangplan.kube.api import Owners
 from gangplan.kube.enforce import gated
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.names import GANG_LABEL, RUN_ID
@@ -37,7 +38,9 @@ class Submission:
         return str(self.manifest["metadata"]["namespace"])
 
 
-def submission(manifest: Mapping[str, Any], *, namespace: str, run_id: str, now: float) -> Submission:
+def submission(
+    manifest: Mapping[str, Any], *, namespace: str, run_id: str, now: float, owners: Owners = ()
+) -> Submission:
     """Prepare a sound TFJob for submission.
 
     Args:
@@ -45,6 +48,7 @@ def submission(manifest: Mapping[str, Any], *, namespace: str, run_id: str, now:
         namespace: Where it goes, unless it says so itself.
         run_id: The run that it belongs to.
         now: Seconds since 1970.
+        owners: Owner references of the TFJob.
 
     Raises:
         InvalidInput: The job is suspended, or belongs to another scheduler.
@@ -55,7 +59,10 @@ def submission(manifest: Mapping[str, Any], *, namespace: str, run_id: str, now:
     metadata = dict(manifest["metadata"])
     where = metadata.get("namespace") or namespace
     labels = {**(metadata.get("labels") or {}), RUN_ID: run_id, GANG_LABEL: metadata["name"]}
-    placed = {**manifest, "metadata": {**metadata, "namespace": where, "labels": labels}}
+    about = {**metadata, "namespace": where, "labels": labels}
+    if owners:
+        about["ownerReferences"] = list(owners)
+    placed = {**manifest, "metadata": about}
     asked = gang(manifest, created=int(now))
     asked = replace(asked, name=full_name(where, asked.name), namespace=where)
     return Submission(gang=asked, manifest=gated(placed), run_id=run_id)

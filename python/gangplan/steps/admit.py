@@ -3,7 +3,7 @@
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from gangplan.closeness import Closeness
 from gangplan.documents import encode, write_atomic
 from gangplan.errors import Conflict, InvalidInput, Problem
 from gangplan.kube.names import PREFERRED_LEVEL, PRIORITY, QUEUE, REQUIRED_LEVEL
-from gangplan.kube.tfjob import gang, read, write
-from gangplan.local.cluster import this_process
-from gangplan.local.store import LocalStore
+from gangplan.kube.progress import waiting
+from gangplan.kube.tfjob import read, write
+from gangplan.kube.volumes import Mount, mounted, parse_mounts
 from gangplan.plan import Plan
 from gangplan.record import GangRecord, new
 from gangplan.record_snapshot import combine
@@ -23,9 +23,11 @@ from gangplan.report.explanation import explain
 from gangplan.snapshot import Gang, Snapshot
 from gangplan.steps.outcome import ADMITTED, NOT_ADMITTED, Outcome
 from gangplan.steps.parameters import Checker
-from gangplan.steps.process import run_owner, step
-from gangplan.steps.run import Run, clock, cluster_view, open_run
+from gangplan.steps.place import place_of
+from gangplan.steps.process import in_cluster, step
+from gangplan.steps.run import Run, clock, open_run
 from gangplan.steps.training import training_manifest
+from gangplan.store import ClusterView, Store
 from gangplan.verdict import Verdict, wait
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,7 @@ def admit(
     run_id: str,
     job_name: str,
     volume: str,
+    volume_claim: str,
     wait_seconds: int,
     wait_if_impossible: bool,
     tfjob: str,
@@ -54,6 +57,7 @@ def admit(
         run_id: Id of the run.
         job_name: Readable name of the job.
         volume: Mount path of the shared volume; empty: the local one.
+        volume_claim: On a cluster, the claim that every replica mounts there; empty: none.
         wait_seconds: Seconds to wait for admission.
         wait_if_impossible: Wait although the gang cannot fit this cluster even when nothing runs.
         tfjob: A TFJob manifest as YAML to run instead of the training that the parameters describe; its name is
@@ -74,46 +78,74 @@ def admit(
     seconds = check.whole("gang_wait_seconds", wait_seconds, at_least=0)
     check.raise_if_any()
     run = open_run(run_id, job_name, volume)
-    manifest = wanted_manifest(run, tfjob, training)
+    manifest = wanted_manifest(run, tfjob, training, mounts=_mounts(volume, volume_claim))
     write_atomic(Path(job), write(manifest).encode())
-
-    store = run.store()
-    now = clock()
-    wanted = gang(manifest, created=int(now))
-    view = cluster_view(store)
-    check_names(wanted, view.snapshot())
-    record = _enter(store, new(wanted, uid=str(uuid.uuid4()), run_id=run_id, now=now, owner=this_process()))
-    verdict = wait(
-        store,
-        view,
-        record,
-        clock=clock,
-        sleep=time.sleep,
-        terms=run.settings.terms,
-        deadline=now + seconds,
-        poll_s=run.settings.poll_s,
-        patient=wait_if_impossible,
-        on_change=_tell,
-    )
-    if verdict.admitted:
-        admission.hand_over(store, run.name, run_id=run_id, owner=run_owner())
-    seen, decided = _decision(store, verdict, clock())
+    with place_of(run) as place:
+        now = clock()
+        wanted = place.describe(manifest, now=now)
+        view, store = place.view(), place.store()
+        check_names(wanted, view.read().snapshot)
+        asked = new(wanted, uid=str(uuid.uuid4()), run_id=run_id, now=now, owner=place.asker())
+        verdict = wait(
+            store,
+            view,
+            _enter(store, replace(asked, kept_until=place.kept_until(now))),
+            clock=clock,
+            sleep=time.sleep,
+            terms=run.settings.terms,
+            deadline=now + seconds,
+            poll_s=place.poll_s,
+            patient=wait_if_impossible,
+            outlived=place.outlives_steps,
+            on_change=lambda record: log.info("%s", waiting(record)),
+            on_trouble=lambda error: log.warning("asking again: %s", error),
+        )
+        if verdict.admitted:
+            place.admitted()
+        seen, decided = _decision(store, view, verdict, clock())
     write_atomic(Path(snapshot), encode(seen, indent=2))
     write_atomic(Path(plan), encode(decided, indent=2))
-    write_atomic(Path(text), explain(run.name, seen, decided).as_markdown().encode())
+    write_atomic(Path(text), explain(wanted.name, seen, decided).as_markdown().encode())
     return Outcome(ADMITTED if verdict.admitted else NOT_ADMITTED, verdict.reason)
 
 
-def wanted_manifest(run: Run, tfjob: str, training: Mapping[str, Any]) -> dict[str, Any]:
+def _mounts(volume: str, claim: str) -> tuple[Mount, ...]:
+    """What every replica mounts, so that it sees the run's folder where the steps see it.
+
+    Raises:
+        InvalidInput: There is a claim and no place for it.
+    """
+    if not claim:
+        return ()
+    if not volume:
+        message = f"must be the path at which the steps mount the claim {claim}"
+        raise InvalidInput([Problem("volume_path", "MISSING_FIELD", message)], "run parameters")
+    return parse_mounts([f"{claim}:{volume}"], source="volume_claim")
+
+
+def wanted_manifest(
+    run: Run, tfjob: str, training: Mapping[str, Any], *, mounts: Sequence[Mount] = ()
+) -> dict[str, Any]:
     """The TFJob to run: the user's own under the run's name, else the training that the parameters describe.
 
     Of the parameters, the user's own takes queue, priority and levels, where they are given.
+
+    Args:
+        run: The run.
+        tfjob: The user's own, as YAML; empty: there is none.
+        training: The other parameters.
+        mounts: What every replica mounts.
 
     Raises:
         InvalidInput: Manifest or parameters are wrong; all problems are named.
     """
     if not tfjob.strip():
-        return training_manifest(run, **training)
+        if in_cluster() and not mounts:
+            message = (
+                "must name a claim: the replicas read their data from a volume that they share with the steps"
+            )
+            raise InvalidInput([Problem("volume_claim", "MISSING_FIELD", message)], "run parameters")
+        return mounted(training_manifest(run, **training), mounts, source="volume_claim")
     manifest = read(tfjob, "tfjob_yaml")
     given = {
         QUEUE: training["queue"],
@@ -125,7 +157,8 @@ def wanted_manifest(run: Run, tfjob: str, training: Mapping[str, Any]) -> dict[s
         key: value for key, value in given.items() if value
     }
     metadata = {**manifest["metadata"], "name": run.name, "annotations": notes}
-    return read(write({**manifest, "metadata": metadata}), "tfjob_yaml")
+    named = read(write({**manifest, "metadata": metadata}), "tfjob_yaml")
+    return mounted(named, mounts, source="volume_claim")
 
 
 def check_names(wanted: Gang, cluster: Snapshot) -> None:
@@ -148,7 +181,7 @@ def check_names(wanted: Gang, cluster: Snapshot) -> None:
         raise InvalidInput(problems, "run parameters")
 
 
-def _enter(store: LocalStore, record: GangRecord) -> GangRecord:
+def _enter(store: Store, record: GangRecord) -> GangRecord:
     """Create the record, or take over the one that an earlier attempt of this run left, with its place in the queue."""
     try:
         return store.create(record)
@@ -159,21 +192,19 @@ def _enter(store: LocalStore, record: GangRecord) -> GangRecord:
         if found.phase == "Finished":
             store.remove(found)
             return store.create(record)
+        if found.owner == record.owner:
+            return found
         return admission.hand_over(store, record.name, run_id=record.run_id, owner=record.owner)
 
 
-def _tell(record: GangRecord) -> None:
-    place = f" at position {record.position}" if record.position else ""
-    log.info("%s: %s%s: %s", record.name, record.phase, place, record.reason)
-
-
-def _decision(store: LocalStore, verdict: Verdict, now: float) -> tuple[Snapshot, Plan]:
+def _decision(store: Store, view: ClusterView, verdict: Verdict, now: float) -> tuple[Snapshot, Plan]:
     """The snapshot and plan that decided, also where another waiter ran the deciding cycle."""
     decision, record = verdict.decision, verdict.record
     if decision is not None and (not verdict.admitted or record.name in decision.plan.placements):
         return decision.snapshot, decision.plan
     others = [other for other in store.records() if other.name != record.name]
-    waiting = replace(record, phase="Pending", reservation=None)
+    waits = replace(record, phase="Pending", reservation=None)
     placements = {record.name: record.reservation.placement} if record.reservation else {}
-    snapshot = combine(cluster_view(store).snapshot(), [*others, waiting], now=now)
+    cluster = view.read()
+    snapshot = combine(cluster.snapshot, [*others, waits], now=now, members=cluster.members)
     return snapshot, Plan(placements=placements)

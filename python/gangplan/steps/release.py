@@ -2,10 +2,9 @@
 
 import logging
 
-from gangplan import admission
-from gangplan.local.survivors import end_survivors
+from gangplan.steps.place import place_of
 from gangplan.steps.process import step
-from gangplan.steps.run import clock, cluster_view, open_run
+from gangplan.steps.run import open_run
 
 log = logging.getLogger(__name__)
 
@@ -14,7 +13,7 @@ log = logging.getLogger(__name__)
 def release(*, run_id: str, job_name: str, volume: str) -> str:
     """End what still runs and give up what is still held; may be called any number of times.
 
-    It decides from the gang's record and the processes of the machine, never from the status that KFP passes.
+    It decides from the gang's record and from what runs, never from the status that KFP passes.
 
     Args:
         run_id: Id of the run.
@@ -24,16 +23,8 @@ def release(*, run_id: str, job_name: str, volume: str) -> str:
     Returns:
         How the gang ended; empty if it was never asked for.
     """
-    run = open_run(run_id, job_name, volume)
-    if ended := end_survivors(run_id):
-        log.warning("ended %s processes that the run left behind", ended)
-    store = run.store()
-    with store.leadership():
-        # A gang whose launch step was killed has failed; it was not canceled.
-        admission.run_settle(store, cluster_view(store).gone, now=clock(), terms=run.settings.terms)
-    record = admission.finish(
-        run.store(), run.name, run_id=run_id, outcome="Canceled", reason="the run ended first", now=clock()
-    )
+    with place_of(open_run(run_id, job_name, volume)) as place:
+        record = place.release()
     if record is None:
         return ""
     log.info("%s: %s: %s", record.name, record.outcome, record.reason)

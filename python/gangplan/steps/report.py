@@ -14,6 +14,7 @@ from gangplan.report.page import Block, Figure, Page, Section, Table, as_markdow
 from gangplan.runtime import JobStatus
 from gangplan.snapshot import Snapshot
 from gangplan.steps.outcome import SUCCEEDED
+from gangplan.steps.place import place_of
 from gangplan.steps.process import step
 from gangplan.steps.result import RunResult, training_history
 from gangplan.steps.run import Run, clock, open_run
@@ -67,7 +68,7 @@ def report(
         sections=tuple(
             part
             for part in (
-                _placement(run, seen, decided),
+                _placement(ended.name, seen, decided),
                 _timeline(run),
                 _training(run, found),
                 _evaluation(found),
@@ -129,24 +130,19 @@ def _facts(found: dict[str, Any], data: dict[str, Any]) -> tuple[tuple[str, str]
     return tuple(facts)
 
 
-def _placement(run: Run, seen: Snapshot, decided: Plan) -> Section | None:
-    if run.name not in {*decided.placements, *decided.rejections}:
+def _placement(gang: str, seen: Snapshot, decided: Plan) -> Section | None:
+    if gang not in {*decided.placements, *decided.rejections}:
         return None
-    drawn = figures.placement_map(seen, decided.placements, f"Placement of {run.name}")
+    drawn = figures.placement_map(seen, decided.placements, f"Placement of {gang}")
     shown = (Figure(svg=drawn, caption="Nodes by topology, with the replicas that the plan puts on them."),)
-    return section(explain(run.name, seen, decided), title="Admission and placement", figures=shown)
+    return section(explain(gang, seen, decided), title="Admission and placement", figures=shown)
 
 
 def _timeline(run: Run) -> Section:
-    records = run.store().records()
-    return Section(
-        title="Gangs over time",
-        figures=(
-            Figure(
-                svg=figures.timeline(records, clock()), caption="When each gang waited, held room and ran."
-            ),
-        ),
-    )
+    with place_of(run) as place:
+        drawn = figures.timeline(place.records(), clock())
+    caption = "When each gang waited, held room and ran."
+    return Section(title="Gangs over time", figures=(Figure(svg=drawn, caption=caption),))
 
 
 def _training(run: Run, found: dict[str, Any]) -> Section | None:

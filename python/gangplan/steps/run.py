@@ -2,15 +2,14 @@
 
 import hashlib
 import re
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from gangplan.config import Settings, settings
-from gangplan.errors import ConfigError, InvalidInput, Problem
-from gangplan.local.cluster import LocalCluster
+from gangplan.errors import InvalidInput, Problem
 from gangplan.local.runtime import TRAINERS, LocalRuntime
-from gangplan.local.store import LocalStore
 from gangplan.steps.process import in_cluster, note
 
 _SLUG_LIMIT = 30
@@ -70,10 +69,6 @@ class Run:
         """The result of the run for programs."""
         return self.folder / "summary.json"
 
-    def store(self) -> LocalStore:
-        """The store of gang records."""
-        return LocalStore(self.settings.store)
-
 
 def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
     """Find the run that a step belongs to.
@@ -81,19 +76,17 @@ def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
     Args:
         run_id: Id of the run, from KFP.
         job_name: Readable name of the job.
-        volume: Where the shared volume is mounted; empty: the local volume's folder.
+        volume: Where the shared volume is mounted; empty: a folder of this machine.
 
     Raises:
-        ConfigError: The step runs in a cluster, which this version does not drive.
         InvalidInput: There is no run id.
     """
-    if in_cluster():
-        message = "this version runs pipelines on one machine only: use `gangplan run --local`, also in a pod"
-        raise ConfigError(message)
     if not run_id:
         raise InvalidInput([Problem("run_id", "MISSING_FIELD", "must not be empty")], "parameters")
     chosen = settings()
-    root = Path(volume).absolute() if volume else chosen.volume
+    # A pod without the volume has a folder of its own, which goes with it.
+    own = Path(tempfile.gettempdir()) / "gangplan" if in_cluster() else chosen.volume
+    root = Path(volume).absolute() if volume else own
     name = gang_name(job_name, run_id)
     run = Run(run_id=run_id, name=name, folder=root / name, settings=chosen)
     note(
@@ -106,11 +99,6 @@ def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
 def clock() -> float:
     """Seconds since 1970."""
     return time.time()
-
-
-def cluster_view(store: LocalStore) -> LocalCluster:
-    """The cluster that the admission cycle sees."""
-    return LocalCluster(store)
 
 
 def local_runtime(chosen: Settings) -> LocalRuntime:

@@ -121,7 +121,7 @@ def training_manifest(
     words = [
         *("python", "-m", "gangplan.train.classifier"),
         *("--data", str(run.data)),
-        *("--out", str(run.trained)),
+        *("--out", str(run.trained), "--resume"),
         *("--strategy", check.choice("train_strategy", strategy, STRATEGIES)),
         *("--epochs", str(check.whole("train_epochs", epochs, at_least=1))),
         *("--batch", str(check.whole("train_batch_size", batch_size, at_least=1))),

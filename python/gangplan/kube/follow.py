@@ -1,0 +1,98 @@
+"""Following: one job on a cluster, launched, told as it comes along, and its logs kept."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gangplan.config import Terms
+from gangplan.kube.actions import End, Object, Seen
+from gangplan.kube.cluster import KubeCluster
+from gangplan.kube.launch import Launch, Patience
+from gangplan.kube.launcher import Launcher
+from gangplan.kube.logs import LogKeeper
+from gangplan.kube.progress import Told, leader_of
+from gangplan.kube.submission import Submission
+from gangplan.verdict import ask
+
+POLL_S = 1.0
+"""Seconds between two looks at a cluster: each is three requests."""
+
+
+class Following:
+    """The launch of one admitted gang.
+
+    Attributes:
+        keeper: Has the logs of its replicas.
+        pods: Its pods as they were last seen.
+    """
+
+    def __init__(
+        self,
+        cluster: KubeCluster,
+        wanted: Submission,
+        *,
+        folder: Path,
+        terms: Terms,
+        patience: Patience,
+        tell: Callable[[str], None],
+        sleep: Callable[[float], None],
+    ) -> None:
+        """Prepare it; nothing is sent yet.
+
+        Args:
+            cluster: The cluster.
+            wanted: What is launched.
+            folder: Where the logs go, a file for each replica.
+            terms: How long things are kept.
+            patience: How long what may pass by itself is waited for.
+            tell: Gets each thing that happens, and what the leading replica says, as a line.
+            sleep: Waits the given seconds.
+        """
+        leader = leader_of(wanted.gang)
+
+        def repeat(replica: str, line: str) -> None:
+            if replica == leader:
+                tell(f"{replica} | {line}")
+
+        store = cluster.store()
+        self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
+        self.pods: tuple[Object, ...] = ()
+        self._told = Told(tell)
+        self._keeps_logs = True
+        self._launcher = Launcher(
+            cluster.api,
+            store,
+            wanted.manifest,
+            Launch(
+                run_id=wanted.run_id,
+                reservation_s=terms.reservation_s,
+                waiter_s=terms.waiter_s,
+                patience=patience,
+            ),
+            clock=cluster.clock,
+            sleep=sleep,
+            poll_s=POLL_S,
+            on_look=self._look,
+            admit=lambda: ask(store, cluster, wanted.gang.name, clock=cluster.clock, terms=terms),
+        )
+
+    def run(self) -> End:
+        """Go on until the job has ended."""
+        end = self._launcher.run()
+        self.keeper.close()
+        return end
+
+    def run_until_bound(self) -> End | None:
+        """Go on until all replicas have their nodes; how it ended, if it ended before. No logs are kept."""
+        self._keeps_logs = False
+        return self._launcher.run_until_bound()
+
+    def cancel(self, reason: str) -> None:
+        """End a job whose replicas have not all got their nodes; see :meth:`Launcher.cancel`."""
+        self._launcher.cancel(reason)
+
+    def _look(self, seen: Seen) -> None:
+        self._told(seen)
+        if self._keeps_logs:
+            self.keeper.look(seen.pods)
+        if seen.pods:
+            self.pods = tuple(seen.pods)

@@ -1,0 +1,165 @@
+"""OnCluster: a run whose steps are pods, and whose replicas are the pods of a TFJob beside them."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from gangplan import attempts
+from gangplan.kube import own_pod
+from gangplan.kube.api import Api, Owners
+from gangplan.kube.client import connect
+from gangplan.kube.cluster import KubeCluster
+from gangplan.kube.follow import POLL_S, Following
+from gangplan.kube.gang_object import full_name
+from gangplan.kube.job_status import job_status
+from gangplan.kube.kinds import TFJOB
+from gangplan.kube.launch import Launch, Patience
+from gangplan.kube.launcher import Launcher
+from gangplan.kube.store import GangStore
+from gangplan.kube.submission import Submission, submission
+from gangplan.kube.volumes import with_claims
+from gangplan.record import GangRecord, Owner
+from gangplan.runtime import JobStatus
+from gangplan.snapshot import Gang
+from gangplan.steps.place import Manifest
+from gangplan.steps.run import Run, clock
+
+LAST_LINES = 20
+"""Last lines of a failed replica that are told."""
+
+
+class OnCluster:
+    """A :class:`gangplan.steps.place.Place`: the cluster of the step's pod."""
+
+    outlives_steps = True
+
+    def __init__(
+        self,
+        run: Run,
+        api: Api,
+        *,
+        namespace: str,
+        owners: Owners,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Find the place; nothing is sent yet.
+
+        Args:
+            run: The run.
+            api: The API server.
+            namespace: Where the gang and its job are.
+            owners: What they go with.
+            sleep: Waits the given seconds.
+        """
+        self._run, self._api, self._namespace, self._owners, self._sleep = run, api, namespace, owners, sleep
+        self._cluster = KubeCluster(api, clock=clock, monotonic=time.monotonic, owners=owners)
+
+    @property
+    def gang(self) -> str:
+        """See :class:`gangplan.steps.place.Place`."""
+        return full_name(self._namespace, self._run.name)
+
+    @property
+    def poll_s(self) -> float:
+        """See :class:`gangplan.steps.place.Place`."""
+        return max(self._run.settings.poll_s, POLL_S)
+
+    def store(self) -> GangStore:
+        """See :class:`gangplan.steps.place.Place`."""
+        return self._cluster.store()
+
+    def view(self) -> KubeCluster:
+        """See :class:`gangplan.steps.place.Place`."""
+        return self._cluster
+
+    def describe(self, manifest: Manifest, *, now: float) -> Gang:
+        """See :class:`gangplan.steps.place.Place`."""
+        return with_claims(self._api, self._submission(manifest, now)).gang
+
+    def asker(self) -> Owner | None:
+        """See :class:`gangplan.steps.place.Place`."""
+        return None
+
+    def kept_until(self, now: float) -> float | None:
+        """A step that is ended is started again; if it is not, its gang goes by itself."""
+        return now + self._run.settings.terms.waiter_s
+
+    def admitted(self) -> None:
+        """The reservation is kept by itself for a while, and the launch renews it."""
+
+    def launch(self, manifest: Manifest, *, tell: Callable[[str], None]) -> JobStatus:
+        """Run the job, or go on with one that an earlier launch of this run has begun.
+
+        When this process is ended, nothing is deleted: a step that is started again must find its job.
+        """
+        run, store = self._run, self.store()
+        found = store.get(self.gang)
+        if found is not None and found.published and found.outcome != "Succeeded":
+            reason = f"launched anew after: {found.reason}"
+            attempts.again(
+                store,
+                self.gang,
+                run_id=run.run_id,
+                reason=reason,
+                now=clock(),
+                waiter_s=run.settings.terms.waiter_s,
+            )
+        following = Following(
+            self._cluster,
+            self._submission(manifest, clock()),
+            folder=run.folder / "logs",
+            terms=run.settings.terms,
+            patience=Patience(image=run.settings.image_patience_s),
+            tell=tell,
+            sleep=self._sleep,
+        )
+        end = following.run()
+        return job_status(self.gang, end, following.pods, following.keeper, last_lines=LAST_LINES)
+
+    def published(self) -> None:
+        """See :class:`gangplan.steps.place.Place`."""
+        attempts.publish(self.store(), self.gang, run_id=self._run.run_id)
+
+    def release(self) -> GangRecord | None:
+        """Delete a TFJob that still runs; one that has ended is left to its time to live."""
+        store = self.store()
+        record = store.get(self.gang)
+        if record is None or record.run_id != self._run.run_id:
+            return None
+        metadata = {"name": self._run.name, "namespace": self._namespace}
+        launch = Launch(run_id=self._run.run_id, reservation_s=self._run.settings.terms.reservation_s)
+        launcher = Launcher(
+            self._api,
+            store,
+            {"apiVersion": TFJOB.api_version, "kind": TFJOB.name, "metadata": metadata},
+            launch,
+            clock=clock,
+            sleep=self._sleep,
+            poll_s=POLL_S,
+        )
+        launcher.end("the run ended first")
+        return store.get(self.gang)
+
+    def records(self) -> tuple[GangRecord, ...]:
+        """The gang of this run: a step sees no other."""
+        record = self.store().get(self.gang)
+        return () if record is None else (record,)
+
+    def _submission(self, manifest: Manifest, now: float) -> Submission:
+        return submission(
+            manifest, namespace=self._namespace, run_id=self._run.run_id, now=now, owners=self._owners
+        )
+
+
+@contextmanager
+def on_cluster(run: Run) -> Iterator[OnCluster]:
+    """The cluster of the pod that this process runs in.
+
+    Raises:
+        ConfigError: The pod does not tell its namespace, or has no way to its server.
+        ClusterError: The server does not answer or does not allow the pod to look at itself.
+    """
+    namespace = own_pod.namespace()
+    with connect() as api:
+        owners = own_pod.owners(api, namespace=namespace, name=own_pod.name())
+        yield OnCluster(run, api, namespace=namespace, owners=owners)
