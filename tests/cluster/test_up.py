@@ -32,8 +32,8 @@ def test_what_is_told_of_a_cluster_for_a_person_works_there(short_path: Path) ->
         said = []
         for program, *rest in words:
             command = [sys.executable, "-m", "gangplan.cli.main"] if program == "gangplan" else [program]
-            rest = [word.replace("s.json", str(short_path / "s.json")) for word in rest]
-            said.append(run(*command, *rest, **home))
+            file = str(short_path / "s.json")
+            said.append(run(*command, *(word.replace("s.json", file) for word in rest), **home))
         _, _, ended, gangs = said
         assert ended.startswith("default/mnist: Succeeded: ")
         assert gangs.splitlines()[1].split()[:4] == ["mnist", "research", "Finished", "Succeeded"]

@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import secrets
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +46,7 @@ class Identities:
 
 
 def write_kubeconfig(file: Path, server: str, authority: Path, user: dict[str, Any]) -> Path:
-    """A kubeconfig of one cluster and one user."""
-    file.touch(mode=0o600)
+    """A kubeconfig of one cluster and one user; whole at any time, since others may read it now."""
     cluster = {
         "server": server,
         "certificate-authority-data": base64.b64encode(authority.read_bytes()).decode(),
@@ -58,5 +59,7 @@ def write_kubeconfig(file: Path, server: str, authority: Path, user: dict[str, A
         "users": [{"name": "test", "user": user}],
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
     }
-    file.write_text(json.dumps(config, indent=1))
-    return file
+    handle, temporary = tempfile.mkstemp(dir=file.parent)
+    with os.fdopen(handle, "w") as written:
+        json.dump(config, written, indent=1)
+    return Path(temporary).rename(file)
