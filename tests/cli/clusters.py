@@ -43,9 +43,13 @@ class Commands:
 
     def __call__(self, *words: str, code: int = 0) -> Result:
         """Run a command, which ends with a code."""
-        done = CliRunner().invoke(app, words)
+        done = self.run(*words)
         assert done.exit_code == code, done.output
         return done
+
+    def run(self, *words: str, stdin: str | None = None) -> Result:
+        """Run a command, however it ends."""
+        return CliRunner().invoke(app, words, input=stdin)
 
     def add_node(self, name: str, **labels: str) -> None:
         """Add a ready node with 8 cores and 4 GPUs."""

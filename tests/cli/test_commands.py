@@ -13,7 +13,7 @@ from runs import GANGPLAN, environment, gangplan, job, python, train
 import gangplan as gp
 
 COMMANDS = (
-    "run", "solve", "explain", "check", "list", "get", "logs", "delete", "demo", "demo deadlock", "demo affinity",
+    "run", "submit", "solve", "explain", "check", "list", "get", "logs", "delete", "demo", "demo deadlock", "demo affinity",
     "demo all", "version", "snapshot", "snapshot take", "snapshot show", "snapshot diff", "queue", "queue list", "queue get", "queue set",
 )  # fmt: skip
 

@@ -12,22 +12,22 @@ Home = Annotated[
     Path | None,
     typer.Option(
         "--home",
-        help="Folder of the local cluster. [env: GANGPLAN_HOME] [default: .gangplan]",
-        show_default=False,
+        help="Folder of the local cluster; without it that of GANGPLAN_HOME.",
+        show_default=".gangplan",
     ),
 ]
 Kubeconfig = Annotated[
     Path | None,
     typer.Option(
         "--kubeconfig",
-        help="The kubeconfig. [default: KUBECONFIG, ~/.kube/config; in a pod its service account]",
-        show_default=False,
+        help="The kubeconfig; in a pod, without it, its service account counts.",
+        show_default="KUBECONFIG, ~/.kube/config",
     ),
 ]
 Context = Annotated[str | None, typer.Option("--context", help="The context in the kubeconfig.")]
 Namespace = Annotated[
     str | None,
-    typer.Option("--namespace", "-n", help="The namespace on a Kubernetes cluster. [default: default]"),
+    typer.Option("--namespace", "-n", help="The namespace on a Kubernetes cluster.", show_default="default"),
 ]
 Everywhere = Annotated[
     bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces of a Kubernetes cluster.")

@@ -101,11 +101,14 @@ def set_queue(
         list[str] | None, _amounts_option("--guarantee", "What is kept free for it.")
     ] = None,
     weight: Annotated[
-        int | None, typer.Option("--weight", min=0, help="Its part of what is left over. [new: 1]")
+        int | None, typer.Option("--weight", min=0, help="Its part of what is left over. A new one has 1.")
     ] = None,
-    priority: Annotated[int | None, typer.Option("--priority", help="Higher comes first. [new: 0]")] = None,
+    priority: Annotated[
+        int | None, typer.Option("--priority", help="Higher comes first. A new one has 0.")
+    ] = None,
     is_open: Annotated[
-        bool | None, typer.Option("--open/--closed", help="A closed queue admits nothing new. [new: open]")
+        bool | None,
+        typer.Option("--open/--closed", help="A closed queue admits nothing new. A new one is open."),
     ] = None,
     dry_run: DryRun = False,
     kubeconfig: Kubeconfig = None,

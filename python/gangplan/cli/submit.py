@@ -1,14 +1,17 @@
 """gangplan submit: a TFJob runs on the cluster as a gang: whole and near together, or it waits and says why."""
 
+import sys
 import time
 import uuid
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gangplan.cli import exits, render
+from gangplan.cli.job_flags import JobFlags, manifest_of, takes_job_flags, told_by_flags
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.config import settings
 from gangplan.errors import AlreadyExists, Unreachable
@@ -29,8 +32,17 @@ POLL_S = 1.0
 
 
 @exits.guarded
+@takes_job_flags
 def submit(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The TFJob, in YAML or JSON.")],
+    job: JobFlags,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE | -- COMMAND...",
+            help="The TFJob, in YAML or JSON, - is stdin; or, with --name, what its replicas run.",
+            show_default=False,
+        ),
+    ] = None,
     namespace: Annotated[
         str, typer.Option("--namespace", "-n", help="Where it goes, unless the file says so.")
     ] = "default",
@@ -44,26 +56,39 @@ def submit(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the manifest and where it would go now; change nothing.")
     ] = False,
+    volumes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--volume",
+            metavar="CLAIM:/PATH",
+            help="A PersistentVolumeClaim that every replica mounts there. Repeatable.",
+        ),
+    ] = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = render.Format.TABLE,
 ) -> None:
     """Run a TFJob as a gang: all of its replicas get their nodes together, or it waits and says why.
 
-    With --wait the logs of its replicas are kept, a file each, in logs/NAMESPACE/ of the local folder.
+    The TFJob is that of a file, or flags describe it. With --wait the logs of its replicas are kept, a file each, in
+    logs/NAMESPACE/ of the local folder.
 
     Example: gangplan submit examples/mnist-tfjob.yaml --wait
+
+    Example: gangplan submit --name mnist --image trainer:1 --workers 4 --worker-gpus 1 --ps 1 -- python train.py
     """
     from gangplan.kube.client import connect
     from gangplan.kube.cluster import KubeCluster
     from gangplan.kube.submission import submission
-    from gangplan.kube.tfjob import read
     from gangplan.kube.volumes import with_claims
 
-    manifest = read(file.read_text(encoding="utf-8"), str(file))
-    wanted = submission(manifest, namespace=namespace, run_id=uuid.uuid4().hex, now=time.time())
+    run_id = uuid.uuid4().hex
+    manifest = _manifest(job, words or [], volumes or [], run_id)
+    with told_by_flags(job.sizes()) if job.given else nullcontext():
+        wanted = submission(manifest, namespace=namespace, run_id=run_id, now=time.time())
     with connect(kubeconfig=kubeconfig, context=context) as connection:
-        wanted = with_claims(connection, wanted)
+        with told_by_flags(job.sizes()) if job.given else nullcontext():
+            wanted = with_claims(connection, wanted)
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
         if dry_run:
             _show(cluster, wanted, output)
@@ -87,6 +112,27 @@ def submit(
         render.say("\n  | ".join([f"{wanted.gang.name}: {end.outcome}: {end.reason}", *lines]))
     if end is not None and (code := exits.code_of_outcome(end.outcome)):
         raise typer.Exit(code)
+
+
+def _manifest(job: JobFlags, words: list[str], volumes: list[str], run_id: str) -> dict[str, Any]:
+    """The TFJob of a file or of flags, with its volumes."""
+    from gangplan.kube.tfjob import read
+    from gangplan.kube.volumes import mounted, parse_mounts
+
+    mounts = parse_mounts(volumes)
+    if job.given:
+        if len(words) == 1 and words[0].endswith((".yaml", ".yml", ".json")):
+            raise typer.BadParameter(
+                f"{words[0]} does not go with {', '.join(job.given)}: a file says these itself",
+                param_hint="FILE",
+            )
+        return mounted(manifest_of(job, words, run_id=run_id), mounts)
+    if len(words) != 1:
+        wanted = "needs a file, or --name, --image and --workers and so on before -- COMMAND"
+        raise typer.BadParameter(wanted, param_hint="FILE")
+    from_stdin = words[0] == "-"
+    data = sys.stdin.buffer.read() if from_stdin else Path(words[0]).read_bytes()
+    return mounted(read(data.decode("utf-8", "replace"), "stdin" if from_stdin else words[0]), mounts)
 
 
 def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -> None:

@@ -27,12 +27,14 @@ class RoleSize:
         cpu: Cores of each replica, a quantity such as ``"500m"``.
         memory: Memory of each replica, a quantity such as ``"1Gi"``.
         gpus: Whole GPUs of each replica.
+        image: Its container image, where it is not that of the job: parameter servers need no GPU libraries.
     """
 
     replicas: int
     cpu: str = "250m"
     memory: str = "512Mi"
     gpus: int = 0
+    image: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +62,23 @@ def training_job(
     command: tuple[str, ...],
     roles: Mapping[str, RoleSize],
     request: GangRequest,
-    deadline_s: int,
+    deadline_s: int | None,
     keep_s: int,
+    env: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write the manifest of a job whose replicas all run the same program.
 
     Args:
         name: Name of the job, a DNS-1035 label.
         run_id: The run that it belongs to.
-        image: Container image.
+        image: Container image of the roles that have none of their own.
         command: Program and arguments; each replica learns its part from ``TF_CONFIG``.
-            Taken literally: ``$(NAME)`` is no reference.
+            Taken literally: ``$(NAME)`` is no reference. Empty: the image says what is run.
         roles: Role (``chief``, ``ps``, ``worker``, ``evaluator``) → its size.
         request: Queue, priority, levels.
-        deadline_s: Seconds from start after which the job is ended.
+        deadline_s: Seconds from start after which the job is ended; None: never.
         keep_s: Seconds that the ended job is kept for its logs.
+        env: Environment of every replica, taken literally too.
     """
     notes = {
         QUEUE: request.queue,
@@ -94,11 +98,11 @@ def training_job(
             "runPolicy": {
                 "cleanPodPolicy": "Running",
                 "ttlSecondsAfterFinished": keep_s,
-                "activeDeadlineSeconds": deadline_s,
+                **({} if deadline_s is None else {"activeDeadlineSeconds": deadline_s}),
                 "backoffLimit": 0,
             },
             "tfReplicaSpecs": {
-                REPLICA_TYPES[role]: _replica_spec(size, image, command)
+                REPLICA_TYPES[role]: _replica_spec(size, size.image or image, command, env or {})
                 for role, size in roles.items()
                 if size.replicas
             },
@@ -106,15 +110,17 @@ def training_job(
     }
 
 
-def _replica_spec(size: RoleSize, image: str, command: tuple[str, ...]) -> dict[str, Any]:
+def _replica_spec(
+    size: RoleSize, image: str, command: tuple[str, ...], env: Mapping[str, str]
+) -> dict[str, Any]:
     requests = {"cpu": size.cpu, "memory": size.memory}
     limits = {"nvidia.com/gpu": str(size.gpus)} if size.gpus else {}
-    container: dict[str, Any] = {
-        "name": TENSORFLOW_CONTAINER,
-        "image": image,
-        "command": [literal(word) for word in command],
-        "resources": {"requests": requests, "limits": limits},
-    }
+    container: dict[str, Any] = {"name": TENSORFLOW_CONTAINER, "image": image}
+    if command:
+        container["command"] = [literal(word) for word in command]
+    if env:
+        container["env"] = [{"name": name, "value": literal(value)} for name, value in env.items()]
+    container["resources"] = {"requests": requests, "limits": limits}
     return {
         "replicas": size.replicas,
         "restartPolicy": "Never",
