@@ -12,6 +12,9 @@ from gangplan.errors import ConfigError
 
 PREFIX = "GANGPLAN_"
 
+Enforcement = Literal["default", "volcano", "gangplan"]
+"""Who binds the pods of an admitted gang: see :class:`Settings`."""
+
 
 Place = Literal["local", "kubernetes"]
 
@@ -61,6 +64,9 @@ class Settings:
             those of this machine (``local``) or of a Kubernetes cluster (``kubernetes``). Default ``local``.
         image_patience_s: Seconds for which an image of a job on a cluster may fail to be pulled before the job is given
             up. Default 180: registries fail for a minute, wrong names for ever.
+        enforcement: Who binds pods on a cluster. Default ``default``: the scheduler that the cluster has, each pod to
+            the node that the plan has for it; ``volcano``: Volcano, within the nodes that the plan has for each role;
+            ``gangplan``: a scheduler of ours, which does not exist yet.
     """
 
     home: Path = field(default_factory=_default_home)
@@ -72,6 +78,7 @@ class Settings:
     forkserver: bool = True
     cluster: Place = "local"
     image_patience_s: float = 180.0
+    enforcement: Enforcement = "default"
 
     @property
     def terms(self) -> Terms:

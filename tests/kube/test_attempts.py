@@ -5,7 +5,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from launches.seen import CREATED, RUNNING, disrupted, job, pod, pods, record
+from launches.seen import CREATED, PLACES, RUNNING, disrupted, job, pod, pods, record
 from launches.world import Killed, World
 
 from gangplan import admission, attempts
@@ -55,14 +55,18 @@ def test_the_next_attempt_begins_when_nothing_is_left_of_the_last(launch):
     assert launch.step(leaving, 3.0) == [Admit()]
     assert launch.step(replace(leaving, record=reserved()), 4.0) == [], "its pods are leaving yet"
     assert launch.step(Seen(job=None, pods=(), record=waiting()), 5.0) == [Admit()]
-    assert launch.step(Seen(job=None, pods=(), record=reserved()), 6.0) == [Create(attempt=2)]
+    assert launch.step(Seen(job=None, pods=(), record=reserved()), 6.0) == [
+        Create(attempt=2, placement=PLACES)
+    ]
 
 
 def test_a_launcher_that_knows_nothing_of_the_first_attempt_goes_on_with_the_second():
     late = Seen(job=job(RUNNING, FAILED), pods=PREEMPTED, record=reserved())
     assert Launch(run_id="run", reservation_s=600.0).step(late, 10.0) == [Delete(uid="1")]
     early = Seen(job=None, pods=(), record=reserved())
-    assert Launch(run_id="run", reservation_s=600.0).step(early, 10.0) == [Create(attempt=2)]
+    assert Launch(run_id="run", reservation_s=600.0).step(early, 10.0) == [
+        Create(attempt=2, placement=PLACES)
+    ]
 
 
 def test_a_late_success_counts(launch):

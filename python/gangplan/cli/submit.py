@@ -13,7 +13,7 @@ import typer
 from gangplan.cli import exits, render
 from gangplan.cli.job_flags import JobFlags, manifest_of, takes_job_flags, told_by_flags
 from gangplan.cli.options import Context, Kubeconfig, Output
-from gangplan.config import settings
+from gangplan.config import Enforcement, settings
 from gangplan.errors import AlreadyExists, Unreachable
 from gangplan.record import GangRecord
 from gangplan.signals import interrupting, uninterrupted
@@ -64,6 +64,10 @@ def submit(
             help="A PersistentVolumeClaim that every replica mounts there. Repeatable.",
         ),
     ] = None,
+    enforcement: Annotated[
+        Enforcement | None,
+        typer.Option(help="Who binds the pods: the scheduler that the cluster has (default), or volcano."),
+    ] = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = render.Format.TABLE,
@@ -79,17 +83,25 @@ def submit(
     """
     from gangplan.kube.client import connect
     from gangplan.kube.cluster import KubeCluster
+    from gangplan.kube.shapes import as_it_stands
     from gangplan.kube.submission import submission
     from gangplan.kube.volumes import with_claims
 
     run_id = uuid.uuid4().hex
     manifest = _manifest(job, words or [], volumes or [], run_id)
     with told_by_flags(job.sizes()) if job.given else nullcontext():
-        wanted = submission(manifest, namespace=namespace, run_id=run_id, now=time.time())
+        wanted = submission(
+            manifest,
+            namespace=namespace,
+            run_id=run_id,
+            now=time.time(),
+            enforcement=settings(enforcement=enforcement).enforcement,
+        )
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         with told_by_flags(job.sizes()) if job.given else nullcontext():
             wanted = with_claims(connection, wanted)
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
+        wanted = as_it_stands(wanted, cluster, cluster.store(), now=time.time(), terms=settings().terms)
         if dry_run:
             _show(cluster, wanted, output)
             return

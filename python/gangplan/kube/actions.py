@@ -17,11 +17,13 @@ class Seen:
         job: The TFJob of the gang's name; None: none.
         pods: Its pods.
         record: The record of the gang; None: none.
+        group: Volcano's PodGroup of that name; None: none, or not looked for.
     """
 
     job: Object | None
     pods: Sequence[Object]
     record: GangRecord | None
+    group: Object | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +37,11 @@ class Create:
 
     Attributes:
         attempt: Which attempt of the gang it is, from 1.
+        placement: Role → nodes, one for each replica.
     """
 
     attempt: int
+    placement: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

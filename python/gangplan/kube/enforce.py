@@ -23,8 +23,8 @@ NO_ISTIO = "sidecar.istio.io/inject"
 """Label (and annotation, for old versions): a sidecar keeps a finished pod from ending."""
 
 
-def gated(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A TFJob whose pods wait for their nodes, and belong to the gang of the job's name.
+def labelled(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A TFJob whose pods belong to the gang of the job's name.
 
     Args:
         manifest: A sound manifest, labelled with its run; it stays as it is.
@@ -40,7 +40,18 @@ def gated(manifest: Mapping[str, Any]) -> dict[str, Any]:
             RUN_ID: made["metadata"]["labels"][RUN_ID],
         }
         metadata["annotations"] = {NO_ISTIO: "false", **(metadata.get("annotations") or {})}
-        pod = template["spec"]
+    return made
+
+
+def gated(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A TFJob whose pods wait for their nodes.
+
+    Args:
+        manifest: A sound manifest; it stays as it is.
+    """
+    made = copy.deepcopy(dict(manifest))
+    for spec in made["spec"]["tfReplicaSpecs"].values():
+        pod = spec["template"]["spec"]
         gates = [gate for gate in pod.get("schedulingGates") or () if gate.get("name") != PLACEMENT_GATE]
         pod["schedulingGates"] = [*gates, {"name": PLACEMENT_GATE}]
     return made

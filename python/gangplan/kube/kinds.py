@@ -50,3 +50,8 @@ GANG_QUEUE = Kind(
 GANG_TOPOLOGY = Kind(
     name="GangTopology", plural="gangtopologies", api_version="gangplan.dev/v1alpha1", namespaced=False
 )
+
+VOLCANO_GROUP = Kind(name="PodGroup", plural="podgroups", api_version="scheduling.volcano.sh/v1beta1")
+VOLCANO_QUEUE = Kind(
+    name="Queue", plural="queues", api_version="scheduling.volcano.sh/v1beta1", namespaced=False
+)

@@ -7,6 +7,8 @@ which knows nothing of the first, goes on. What a launcher remembers only makes 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from gangplan.config import Enforcement
+from gangplan.kube import volcano
 from gangplan.kube.actions import (
     Action,
     Admit,
@@ -25,6 +27,9 @@ from gangplan.kube.names import ATTEMPT, RUN_ID
 from gangplan.kube.outcome import Trouble, state_of, told_by, troubles
 from gangplan.record import HOLDING, WAITING, GangRecord
 
+_GROUP = ("group", "")
+"""Since when a gang waits in vain for Volcano."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
@@ -39,6 +44,8 @@ class Patience:
         config: Until a container can be made of what its pod names, a secret in its environment for instance. Default 60.
         pods: Until the pods of a TFJob are there. Default 120: quotas and webhooks refuse them without a word here.
         room: Until a gang has room for another attempt. Default 3600: what took it may run for long.
+        group: Until Volcano's PodGroup does what the way of enforcement needs: in volcano mode, until it is there; else,
+            until its turn comes, which only Volcano gives it. Default 60: the training-operator makes it at once.
     """
 
     controller: float = 60.0
@@ -47,6 +54,11 @@ class Patience:
     config: float = 60.0
     pods: float = 120.0
     room: float = 3600.0
+    group: float = 60.0
+
+    def with_volcano(self) -> "Patience":
+        """The same where Volcano decides when pods come and when they have nodes, which may take it an hour."""
+        return replace(self, schedule=3600.0, pods=3600.0)
 
     def of(self, trouble: Trouble) -> float | None:
         """How long a trouble may last; None: it is for the controller to decide about."""
@@ -69,6 +81,7 @@ class Launch:
         attempts: How many attempts there are at most, where what ended one is in :data:`NO_FAULT`. A program that
             writes checkpoints goes on from its last one.
         patience: How long what may pass by itself is waited for.
+        enforcement: Who binds the pods.
     """
 
     run_id: str
@@ -76,6 +89,7 @@ class Launch:
     waiter_s: float = 600.0
     attempts: int = 3
     patience: Patience = field(default_factory=Patience)
+    enforcement: Enforcement = "default"
     _was_there: bool = False
     _ending: End | None = None
     _spares_ended: bool = False
@@ -122,14 +136,17 @@ class Launch:
         if job is None:
             if self._was_there or record.phase == "Bound":
                 return [End(outcome="Canceled", reason="the TFJob was deleted by somebody else")]
-            return [Create(attempt=record.attempt), *self._keep(record, now)]
+            placement = {} if record.reservation is None else record.reservation.placement
+            if self.enforcement == "volcano" and (why := volcano.uneven(placement)) is not None:
+                return self._end(End(outcome="Failed", reason=why), seen)
+            return [Create(attempt=record.attempt, placement=placement), *self._keep(record, now)]
         if job["metadata"].get("deletionTimestamp"):
             return []
         # Not those of an earlier run of the same name, nor those that make room for others.
         pods = [
             pod for pod in seen.pods if self._is_ours(pod) and not pod["metadata"].get("deletionTimestamp")
         ]
-        if (given_up := self._given_up(job, pods, record, now)) is not None:
+        if (given_up := self._given_up(seen, job, pods, record, now)) is not None:
             another = self._another(given_up, record)
             return self._end(given_up, seen) if another is None else [another]
         return [*self._hold(pods, record, now), *_pins(pods, record, now)]
@@ -168,7 +185,9 @@ class Launch:
             return [] if seen.pods else [self._ending]
         return _removal(seen.job)
 
-    def _given_up(self, job: Object, pods: Sequence[Object], record: GangRecord, now: float) -> End | None:
+    def _given_up(
+        self, seen: Seen, job: Object, pods: Sequence[Object], record: GangRecord, now: float
+    ) -> End | None:
         """Why the job is not waited for any longer; None if it is."""
         if not (job.get("status") or {}).get("conditions"):
             if now - self._since.setdefault(("controller", ""), now) >= self.patience.controller:
@@ -178,6 +197,8 @@ class Launch:
                 )
                 return End(outcome="Failed", reason=reason)
             return None
+        if (why := self._held_back(seen.group, pods, record, now)) is not None:
+            return End(outcome="Failed", reason=why)
         if len(pods) < sum(1 for _ in _replicas(record)) and record.phase == "Reserved":
             if now - self._since.setdefault(("pods", ""), now) >= self.patience.pods:
                 name = job["metadata"]["name"]
@@ -185,16 +206,32 @@ class Launch:
                     f"its pods were not created in {self.patience.pods:.0f} s: a quota or an admission rule may refuse "
                     f"them; `kubectl describe tfjob {name}` tells"
                 )
+                if seen.group is not None:
+                    state = volcano.state(seen.group)
+                    reason = (
+                        f"Volcano did not let its pods come in {self.patience.pods:.0f} s: PodGroup {state}"
+                    )
                 return End(outcome="Failed", reason=reason)
             return None
         found = {(trouble.cause, trouble.replica): trouble for trouble in troubles(pods)}
-        self._since = {key: since for key, since in self._since.items() if key in found}
+        self._since = {key: since for key, since in self._since.items() if key in found or key == _GROUP}
         for key, trouble in found.items():
             limit = self.patience.of(trouble)
             if limit is not None and now - self._since.setdefault(key, now) >= limit:
                 reason = f"{trouble.replica}: {trouble.text}; waited for {limit:.0f} s"
                 return End(outcome="Failed", reason=reason, replica=trouble.replica, cause=trouble.cause)
         return None
+
+    def _held_back(
+        self, group: Object | None, pods: Sequence[Object], record: GangRecord, now: float
+    ) -> str | None:
+        """Why the gang waits in vain for Volcano; None if it does not, or may not for ever."""
+        why = volcano.in_vain(group, pods, record, asked=self.enforcement == "volcano")
+        if why is None:
+            self._since.pop(_GROUP, None)
+            return None
+        since = self._since.setdefault(_GROUP, now)
+        return None if now - since < self.patience.group else f"{why}; waited for {self.patience.group:.0f} s"
 
     def _hold(self, pods: Sequence[Object], record: GangRecord, now: float) -> list[Action]:
         if record.phase == "Reserved":

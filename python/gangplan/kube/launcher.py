@@ -16,11 +16,12 @@ from gangplan.errors import (
     Refused,
     Unreachable,
 )
+from gangplan.kube import volcano
 from gangplan.kube.actions import Action, Admit, Again, Bind, Create, Delete, End, Pin, Renew, Seen
-from gangplan.kube.api import Api
+from gangplan.kube.api import Api, Object
 from gangplan.kube.enforce import pinned
 from gangplan.kube.gang_object import full_name
-from gangplan.kube.kinds import POD, TFJOB
+from gangplan.kube.kinds import POD, TFJOB, VOLCANO_GROUP
 from gangplan.kube.launch import Launch, renewed
 from gangplan.kube.names import ATTEMPT, JOB_NAME
 from gangplan.store import Store
@@ -118,13 +119,27 @@ class Launcher:
         except NotFound:
             job = None
         pods = self._api.list(POD, namespace=self._namespace, labels=f"{JOB_NAME}={self._name}")
-        return Seen(job=job, pods=pods.items, record=self._store.get(self._gang))
+        record = self._store.get(self._gang)
+        waits = not pods.items or self._launch.enforcement == "volcano"
+        group = self._group() if waits and record is not None and record.phase == "Reserved" else None
+        return Seen(job=job, pods=pods.items, record=record, group=group)
+
+    def _group(self) -> Object | None:
+        """Volcano's PodGroup of the job; it only explains, so that whoever may not read it does without."""
+        try:
+            return self._api.get(VOLCANO_GROUP, self._name, namespace=self._namespace)
+        except (NotFound, NotInstalled, Forbidden) as error:
+            log.debug("no PodGroup: %s", error)
+            return None
 
     def _do(self, action: Action) -> None:
         match action:
-            case Create(attempt=attempt):
+            case Create(attempt=attempt, placement=placement):
+                manifest = _labelled(self._manifest, attempt)
+                if self._launch.enforcement == "volcano":
+                    manifest = volcano.placed(manifest, placement)
                 try:
-                    self._api.create(TFJOB, _labelled(self._manifest, attempt))
+                    self._api.create(TFJOB, manifest)
                     log.info("%s: created", self._name)
                 except AlreadyExists:
                     log.info("%s: is there already", self._name)

@@ -6,6 +6,7 @@ Pods are removed with their logs; what a replica said last is mostly why it fail
 import glob
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -55,8 +56,9 @@ class LogFollower:
 
     def close(self, *, wait_s: float = END_S) -> None:
         """Wait for the last lines of pods that have ended, but not for ever."""
+        until = time.monotonic() + wait_s
         for thread in self._threads.values():
-            thread.join(wait_s)
+            thread.join(max(0.0, until - time.monotonic()))
         self._closed.set()
 
     def _follow(self, pod: Object) -> None:

@@ -62,3 +62,18 @@ REQUIRED_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
 
 NAME_LIMIT = 63
 """Longest name of a pod or service that DNS allows; those of a TFJob are ``<job>-<role>-<index>``."""
+
+HOSTNAME = "kubernetes.io/hostname"
+"""Label of a node: its name, as its kubelet knows it."""
+
+VOLCANO = "volcano"
+"""Name of Volcano as a scheduler of pods."""
+
+VOLCANO_AFFINITY = "volcano.sh/task-topology-affinity"
+"""Annotation of a TFJob, and so of its PodGroup: roles that Volcano puts near to each other."""
+
+VOLCANO_ANTI_AFFINITY = "volcano.sh/task-topology-anti-affinity"
+"""In the same way: roles that it keeps apart."""
+
+VOLCANO_ORDER = "volcano.sh/task-topology-task-order"
+"""In the same way: roles in the order in which it looks for their places."""

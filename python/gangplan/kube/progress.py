@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from gangplan.kube import volcano
 from gangplan.kube.actions import Seen
 from gangplan.kube.outcome import exit_code, replica_name
 from gangplan.record import GangRecord
@@ -35,13 +36,20 @@ class Told:
         self._last: dict[str, str] = {}
 
     def __call__(self, seen: Seen) -> None:
-        """Look at the pods of a job."""
+        """Look at a job, its pods, and what Volcano says while there is none."""
+        if seen.group is not None and not seen.pods:
+            self._say("PodGroup", f"Volcano has its PodGroup {volcano.state(seen.group)}")
+        for stray in volcano.strays(seen.pods, seen.record):
+            self._say(stray, stray)
         for pod in seen.pods:
             name, status = replica_name(pod), pod.get("status") or {}
             code = exit_code(pod)
             now = (status.get("phase") or "Pending") + ("" if code is None else f" (exit code {code})")
             node = pod["spec"].get("nodeName")
             line = f"{name}{f' on {node}' if node else ''}: {now}"
-            if self._last.get(name) != line:
-                self._last[name] = line
-                self._tell(line)
+            self._say(name, line)
+
+    def _say(self, about: str, line: str) -> None:
+        if self._last.get(about) != line:
+            self._last[about] = line
+            self._tell(line)

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gangplan.errors import InvalidInput, Problem
+from gangplan.config import Enforcement
+from gangplan.errors import ConfigError, InvalidInput, Problem
+from gangplan.kube import volcano
 from gangplan.kube.api import Owners
-from gangplan.kube.enforce import gated
+from gangplan.kube.enforce import gated, labelled
 from gangplan.kube.gang_object import full_name
-from gangplan.kube.names import GANG_LABEL, RUN_ID
+from gangplan.kube.names import GANG_LABEL, RUN_ID, VOLCANO
 from gangplan.kube.tfjob import gang
 from gangplan.snapshot import Gang
 
@@ -19,13 +21,16 @@ class Submission:
 
     Attributes:
         gang: What it asks for, under its name among those of all namespaces.
-        manifest: The TFJob as it is created: labelled, and with pods that wait for their nodes.
+        manifest: The TFJob as it is created: labelled, and with pods that wait for their nodes, or for Volcano, which is
+            told the nodes of each role besides.
         run_id: The run that both belong to.
+        enforcement: Who binds its pods.
     """
 
     gang: Gang
     manifest: Mapping[str, Any]
     run_id: str
+    enforcement: Enforcement = "default"
 
     @property
     def name(self) -> str:
@@ -39,7 +44,13 @@ class Submission:
 
 
 def submission(
-    manifest: Mapping[str, Any], *, namespace: str, run_id: str, now: float, owners: Owners = ()
+    manifest: Mapping[str, Any],
+    *,
+    namespace: str,
+    run_id: str,
+    now: float,
+    enforcement: Enforcement = "default",
+    owners: Owners = (),
 ) -> Submission:
     """Prepare a sound TFJob for submission.
 
@@ -49,11 +60,18 @@ def submission(
         run_id: The run that it belongs to.
         now: Seconds since 1970.
         owners: Owner references of the TFJob.
+        enforcement: Who binds its pods.
 
     Raises:
+        ConfigError: Nobody binds pods in that way.
         InvalidInput: The job is suspended, or belongs to another scheduler.
     """
-    problems = [*_shapes(manifest), *_contradictions(manifest)]
+    if enforcement == "gangplan":
+        raise ConfigError(
+            "enforcement gangplan: no scheduler of ours is running; take default, where the scheduler that the cluster has "
+            "binds the pods, or volcano"
+        )
+    problems = [*_shapes(manifest), *_contradictions(manifest, enforcement)]
     if problems:
         raise InvalidInput(problems, "TFJob")
     metadata = dict(manifest["metadata"])
@@ -65,7 +83,9 @@ def submission(
     placed = {**manifest, "metadata": about}
     asked = gang(manifest, created=int(now))
     asked = replace(asked, name=full_name(where, asked.name), namespace=where)
-    return Submission(gang=asked, manifest=gated(placed), run_id=run_id)
+    placed = labelled(placed)
+    placed = gated(placed) if enforcement == "default" else volcano.prepared(placed, asked)
+    return Submission(gang=asked, manifest=placed, run_id=run_id, enforcement=enforcement)
 
 
 def _shapes(manifest: Mapping[str, Any]) -> list[Problem]:
@@ -91,15 +111,18 @@ def _shapes(manifest: Mapping[str, Any]) -> list[Problem]:
     return problems
 
 
-def _contradictions(manifest: Mapping[str, Any]) -> list[Problem]:
+def _contradictions(manifest: Mapping[str, Any], enforcement: Enforcement) -> list[Problem]:
     problems = []
     if (manifest["spec"].get("runPolicy") or {}).get("suspend"):
         message = "must not be true: a suspended job has no pods; gangplan lets it wait by itself"
         problems.append(Problem("$.spec.runPolicy.suspend", "CONTRADICTION", message))
     for kind, spec in manifest["spec"]["tfReplicaSpecs"].items():
         scheduler = spec["template"]["spec"].get("schedulerName")
-        if scheduler not in (None, "", "default-scheduler"):
+        known = {"default": "default-scheduler", "volcano": VOLCANO}.get(enforcement)
+        if scheduler not in (None, "", known):
             message = f"must be left out: pods that {scheduler} binds are not ours to place"
+            if scheduler == VOLCANO:
+                message += "; Volcano binds them as the plan has it with --enforcement volcano"
             path = f"$.spec.tfReplicaSpecs.{kind}.template.spec.schedulerName"
             problems.append(Problem(path, "CONTRADICTION", message))
     return problems

@@ -15,6 +15,7 @@ from gangplan.kube.job_status import job_status
 from gangplan.kube.kinds import TFJOB
 from gangplan.kube.launch import Launch, Patience
 from gangplan.kube.launcher import Launcher
+from gangplan.kube.shapes import as_it_stands
 from gangplan.kube.store import GangStore
 from gangplan.kube.submission import Submission, submission
 from gangplan.kube.volumes import with_claims
@@ -74,7 +75,9 @@ class OnCluster:
 
     def describe(self, manifest: Manifest, *, now: float) -> Gang:
         """See :class:`gangplan.steps.place.Place`."""
-        return with_claims(self._api, self._submission(manifest, now)).gang
+        wanted = with_claims(self._api, self._submission(manifest, now))
+        terms = self._run.settings.terms
+        return as_it_stands(wanted, self._cluster, self.store(), now=now, terms=terms).gang
 
     def asker(self) -> Owner | None:
         """See :class:`gangplan.steps.place.Place`."""
@@ -147,7 +150,12 @@ class OnCluster:
 
     def _submission(self, manifest: Manifest, now: float) -> Submission:
         return submission(
-            manifest, namespace=self._namespace, run_id=self._run.run_id, now=now, owners=self._owners
+            manifest,
+            namespace=self._namespace,
+            run_id=self._run.run_id,
+            now=now,
+            enforcement=self._run.settings.enforcement,
+            owners=self._owners,
         )
 
 

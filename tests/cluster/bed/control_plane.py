@@ -2,6 +2,9 @@
 
 import socket
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from cluster.bed import network, programs
 from cluster.bed.administrator import Administrator
@@ -140,15 +143,34 @@ class ControlPlane:
         )
 
     def start_scheduler(self) -> None:
-        """Start the default scheduler."""
+        """Start the default scheduler; pods that ask for ``volcano`` get nodes from it too, each the fullest that it may."""
+        config = self.folder / "scheduler.yaml"
+        config.write_text(yaml.safe_dump(_profiles(self.kubeconfig(SCHEDULER))))
         self.processes.start(
             "scheduler",
             self.kube,
             "scheduler",
-            f"--kubeconfig={self.kubeconfig(SCHEDULER)}",
-            "--leader-elect=false",
+            f"--config={config}",
             "--bind-address=127.0.0.1",
             f"--secure-port={free_port()}",
-            "--kube-api-qps=500",
-            "--kube-api-burst=1000",
         )
+
+
+def _profiles(kubeconfig: Path) -> dict[str, Any]:
+    api = "kubescheduler.config.k8s.io/v1"
+    fullest = {"type": "MostAllocated", "resources": [{"name": "nvidia.com/gpu", "weight": 100}]}
+    arguments = {"apiVersion": api, "kind": "NodeResourcesFitArgs", "scoringStrategy": fullest}
+    volcano = {
+        "schedulerName": "volcano",
+        "pluginConfig": [{"name": "NodeResourcesFit", "args": arguments}],
+        "plugins": {
+            "score": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit", "weight": 1}]}
+        },
+    }
+    return {
+        "apiVersion": api,
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": str(kubeconfig), "qps": 500, "burst": 1000},
+        "leaderElection": {"leaderElect": False},
+        "profiles": [{"schedulerName": "default-scheduler"}, volcano],
+    }
