@@ -1,7 +1,6 @@
 """What ``deploy/`` installs on a real API server: CRDs, accounts and rights; enough, and no more; and its removal."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import yaml
 from builders import gang, role
 from typer.testing import CliRunner
 
+from cluster.accounts import add_launch_account
 from cluster.bed.outside import ACCOUNT, Cluster
 from cluster.bed.process import BedError
 from cluster.manifests import pod
@@ -62,16 +62,7 @@ def admit(cluster: Cluster) -> Iterator[Connection]:
 def team(cluster: Cluster, new_namespace: NewNamespace, tmp_path: Path) -> str:
     """A namespace with an account that launches, made as deploy/README.md says."""
     name = new_namespace(cluster)
-    base = os.path.relpath(DEPLOY / "namespace", tmp_path.resolve())
-    kustomization = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "namespace": name,
-        "resources": [base],
-    }
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    cluster.kubectl("apply", "-k", str(tmp_path))
-    launch = f"{ACCOUNT}{name}:gangplan-launch"
+    launch = add_launch_account(cluster, name, tmp_path)
     right = ("kubeflow.org", "tfjobs", "create")
     cluster.wait_until("the account may launch", lambda: is_allowed(cluster, launch, right, name))
     return name
