@@ -86,3 +86,18 @@ def test_a_log_that_is_no_text_is_kept_as_it_is(tmp_path):
     keeper.look([pod])
     keeper.close()
     assert keeper.path("worker-0").read_bytes() == b"\xff\xfe\n"
+
+
+def test_a_keeper_that_follows_another_keeps_every_line_once(tmp_path):
+    """Also where the pod before was another one of the same replica: its lines stay."""
+    server = ApiServer()
+    first, second = start(server, 0, "terminated"), start(server, 1, "terminated")
+    second["metadata"]["labels"] = first["metadata"]["labels"]
+    lines = {"j-worker-0": said(3), "j-worker-1": said(2)}
+    for pod in (first, first, second, second):
+        keeper = LogKeeper(Breaking(server, lines[pod["metadata"]["name"]], []), tmp_path / "logs")
+        keeper.look([pod])
+        keeper.close()
+    wanted = [f"line {number}" for number in (0, 1, 2, 0, 1)]
+    assert keeper.path("worker-0").read_text().splitlines() == wanted
+    assert [path.name for path in (tmp_path / "logs").glob("*.log")] == ["worker-0.log"]

@@ -22,7 +22,7 @@ class Following:
 
     Attributes:
         keeper: Has the logs of its replicas.
-        pods: Its pods as they were last seen.
+        pods: Name → pod of the job, as each was last seen: the operator deletes those that run when it has ended.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Following:
 
         store = cluster.store()
         self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
-        self.pods: tuple[Object, ...] = ()
+        self.pods: dict[str, Object] = {}
         self._told = Told(tell)
         self._keeps_logs = True
         self._launcher = Launcher(
@@ -95,5 +95,4 @@ class Following:
         self._told(seen)
         if self._keeps_logs:
             self.keeper.look(seen.pods)
-        if seen.pods:
-            self.pods = tuple(seen.pods)
+        self.pods |= {pod["metadata"]["name"]: pod for pod in seen.pods}

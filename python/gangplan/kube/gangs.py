@@ -135,7 +135,7 @@ class KubeGangs:
         said: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
 
         @contextmanager
-        def sink(of: str) -> Iterator[Sink]:
+        def sink(of: str, _uid: str) -> Iterator[Sink]:
             yield lambda line: said.put((of, line.decode(errors="replace").rstrip("\n")))
 
         follower, any_seen = LogFollower(self._api, sink), False

@@ -5,11 +5,12 @@ Pods are removed with their logs; what a replica said last is mostly why it fail
 
 import glob
 import logging
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from gangplan.errors import ClusterError, Forbidden, NotFound, Refused
@@ -33,12 +34,13 @@ Sink = Callable[[bytes], object]
 class LogFollower:
     """Follows the pods of one job: every line once, in order, also where the way to a pod breaks off."""
 
-    def __init__(self, api: Api, sink: Callable[[str], AbstractContextManager[Sink]]) -> None:
+    def __init__(self, api: Api, sink: Callable[[str, str], AbstractContextManager[Sink]]) -> None:
         """Prepare it.
 
         Args:
             api: The API server; it is asked from threads.
-            sink: Opens what takes the lines of a replica, each with its end; used from the thread that follows it.
+            sink: Opens what takes the lines of a replica, each with its end, all of them from the first on; given the
+                replica and the uid of its pod; used from the thread that follows it.
         """
         self._api, self._sink = api, sink
         self._threads: dict[str, threading.Thread] = {}
@@ -63,7 +65,7 @@ class LogFollower:
 
     def _follow(self, pod: Object) -> None:
         replica = replica_name(pod)
-        with self._sink(replica) as write:
+        with self._sink(replica, str(pod["metadata"].get("uid"))) as write:
             while not self._closed.is_set():
                 try:
                     self._copy(pod, write)
@@ -137,14 +139,25 @@ class LogKeeper:
             return ()
 
     @contextmanager
-    def _file(self, replica: str) -> Iterator[Sink]:
+    def _file(self, replica: str, uid: str) -> Iterator[Sink]:
         with self.path(replica).open("ab", buffering=0) as file:
+            file.truncate(self._beginning(replica, uid, file.seek(0, os.SEEK_END)))
 
             def write(line: bytes) -> None:
                 file.write(line)
                 self._on_line(replica, line.decode(errors="replace").rstrip("\n"))
 
             yield write
+
+    def _beginning(self, replica: str, uid: str, end: int) -> int:
+        """Where the lines of a pod begin in the file of its replica: those that an earlier keeper wrote come again."""
+        noted = self._folder / f".{replica}.begins"
+        with suppress(FileNotFoundError):
+            known, _, beginning = noted.read_text(encoding="utf-8").partition(" ")
+            if known == uid:
+                return int(beginning)
+        noted.write_text(f"{uid} {end}", encoding="utf-8")
+        return end
 
 
 def kept_folder(logs: Path, namespace: str, name: str, run_id: str) -> Path:

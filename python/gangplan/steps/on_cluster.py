@@ -117,7 +117,9 @@ class OnCluster:
             sleep=self._sleep,
         )
         end = following.run()
-        return job_status(self.gang, end, following.pods, following.keeper, last_lines=LAST_LINES)
+        return job_status(
+            self.gang, end, tuple(following.pods.values()), following.keeper, last_lines=LAST_LINES
+        )
 
     def published(self) -> None:
         """See :class:`gangplan.steps.place.Place`."""
