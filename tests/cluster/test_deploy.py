@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from cluster.accounts import add_launch_account
 from cluster.bed.outside import ACCOUNT, Cluster
 from cluster.bed.process import BedError
-from cluster.manifests import pod
+from cluster.manifests import pod, tfjob
 from cluster.objects import create
 from gangplan.cli.main import app
 from gangplan.errors import Forbidden
@@ -21,8 +21,10 @@ from gangplan.kube.cluster import LEASE_NAME, SYSTEM
 from gangplan.kube.gang_object import to_object
 from gangplan.kube.kinds import GANG, GANG_QUEUE, LEASE, NODE, POD, QUOTA, TFJOB, Kind
 from gangplan.kube.lease import LEASE_S, LeaseLock
+from gangplan.kube.priority import with_priority
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.kube.store import GangStore
+from gangplan.kube.submission import submission
 from gangplan.kube.taking import take
 from gangplan.record import GangRecord, enter, new
 from gangplan.solver import load
@@ -145,6 +147,10 @@ def test_who_admits_has_the_rights_that_it_uses_and_no_others(
     time = [0.0]
     first, second = store(admit, time, "first"), store(admit, time, "second")
     SnapshotReader(admit).read()
+    job = tfjob("j", ["true"])
+    job["spec"]["runPolicy"]["schedulingPolicy"] = {"priorityClass": "system-node-critical"}
+    wanted = submission(job, namespace=team, run_id="run", now=0.0)
+    assert with_priority(admit, wanted).gang.priority == 2_000_001_000
     waiting, ended = first.create(asked(team, "waits")), first.create(asked(team, "ends"))
     with first.leadership() as leads:
         assert leads

@@ -83,6 +83,7 @@ def submit(
     """
     from gangplan.kube.client import connect
     from gangplan.kube.cluster import KubeCluster
+    from gangplan.kube.priority import with_priority
     from gangplan.kube.shapes import as_it_stands
     from gangplan.kube.submission import submission
     from gangplan.kube.volumes import with_claims
@@ -99,7 +100,7 @@ def submit(
         )
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         with told_by_flags(job.sizes()) if job.given else nullcontext():
-            wanted = with_claims(connection, wanted)
+            wanted = with_priority(connection, with_claims(connection, wanted))
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
         wanted = as_it_stands(wanted, cluster, cluster.store(), now=time.time(), terms=settings().terms)
         if dry_run:

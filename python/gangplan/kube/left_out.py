@@ -26,8 +26,11 @@ def not_done_here(manifest: Mapping[str, Any]) -> tuple[str, ...]:
         The sentences in the order of roles; empty where the run does all that the manifest asks for.
     """
     specs = manifest["spec"]["tfReplicaSpecs"]
+    policy = (manifest["spec"].get("runPolicy") or {}).get("schedulingPolicy") or {}
+    named = policy.get("priorityClass")
+    told = (f"priorityClass {named} is not looked up: the priority is 0",) if named else ()
     order = list(ROLES)
-    return tuple(
+    return told + tuple(
         f"{written}: {sentence}"
         for written in sorted(specs, key=lambda written: order.index(written.lower()))
         for sentence in _of_pod(specs[written]["template"]["spec"])

@@ -7,6 +7,9 @@ GROUP = "gangplan.dev"
 GANG_LABEL = f"{GROUP}/gang"
 """Label of a pod: the gang in its namespace that it is a replica of."""
 
+ROLE_LABEL = f"{GROUP}/role"
+"""Label that each replica has for rules on company: its role."""
+
 PLACEMENT_GATE = f"{GROUP}/placement"
 """Scheduling gate of a pod: it waits until it is told its node."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangplan.errors import Problem
+from gangplan.kube import peers
 from gangplan.kube.amounts import pod_amount_problems
 from gangplan.kube.names import (
     NAME_LIMIT,
@@ -23,6 +24,10 @@ from gangplan.kube.names import (
     TFJOB_KIND,
 )
 from gangplan.kube.paths import below, within
+from gangplan.kube.peers import KUEUE_QUEUE
+
+MANAGER = "kubeflow.org/training-operator"
+"""Who starts a TFJob that does not say who does."""
 
 _PRIORITY = re.compile(r"-?[0-9]{1,10}")
 _DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -86,14 +91,27 @@ _TFJOB = {
     "metadata": {"name": _TEXT, "annotations": _Each(_TEXT), "labels": _Each(_TEXT)},
     "spec": {
         "runPolicy": {
-            "schedulingPolicy": {"queue": _TEXT},
+            "schedulingPolicy": {
+                "queue": _TEXT,
+                "minAvailable": _WHOLE,
+                "minResources": _Each(_QUANTITY),
+                "priorityClass": _TEXT,
+            },
+            "managedBy": _TEXT,
             "activeDeadlineSeconds": _WHOLE,
             "backoffLimit": _WHOLE,
             "suspend": _TRUTH,
         },
         "successPolicy": _TEXT,
         "tfReplicaSpecs": _Each(
-            {"replicas": _WHOLE, "restartPolicy": _TEXT, "template": {"spec": _POD}},
+            {
+                "replicas": _WHOLE,
+                "restartPolicy": _TEXT,
+                "template": {
+                    "metadata": {"annotations": _Each(_TEXT), "labels": _Each(_TEXT)},
+                    "spec": _POD,
+                },
+            },
         ),
     },
 }
@@ -138,13 +156,18 @@ def _mended(sound: Mapping[str, Any]) -> Mapping[str, Any]:
         if written.lower() in ROLES:
             role = given or {}
             pod = (role.get("template") or {}).get("spec") or {}
-            template = {"spec": pod | {"containers": pod.get("containers") or [{}]}}
+            metadata = (role.get("template") or {}).get("metadata") or {}
+            template = {"metadata": metadata, "spec": pod | {"containers": pod.get("containers") or [{}]}}
             count = role.get("replicas")
             roles[written] = role | {"replicas": 1 if count is None else max(1, count), "template": template}
     roles = roles or {"Worker": {"template": {"spec": {"containers": [{}]}}}}
     only = {ROLES[written.lower()]: written for written in reversed(roles)}
     return {
-        "metadata": {"name": name if _DNS_1035.fullmatch(name) else "job", "annotations": notes},
+        "metadata": {
+            "name": name if _DNS_1035.fullmatch(name) else "job",
+            "annotations": notes,
+            "labels": metadata.get("labels") or {},
+        },
         "spec": spec | {"tfReplicaSpecs": {written: roles[written] for written in only.values()}},
     }
 
@@ -194,7 +217,8 @@ def _rules(manifest: Mapping[str, Any]) -> Iterator[Problem]:
     if priority is not None and not _PRIORITY.fullmatch(priority):
         path = below("$.metadata.annotations", PRIORITY)
         yield Problem(path, "BAD_VALUE", f"must be a whole number, not {priority!r}")
-    yield from _policy_rules(spec)
+    yield from _policy_rules(spec, managed=KUEUE_QUEUE in (metadata.get("labels") or {}))
+    yield from peers.problems(manifest)
     specs = spec.get("tfReplicaSpecs") or {}
     if not specs:
         yield Problem("$.spec.tfReplicaSpecs", "MISSING_FIELD", "must have at least one replica type")
@@ -213,7 +237,7 @@ def _rules(manifest: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("$.spec.tfReplicaSpecs", "CONTRADICTION", message)
 
 
-def _policy_rules(spec: Mapping[str, Any]) -> Iterator[Problem]:
+def _policy_rules(spec: Mapping[str, Any], *, managed: bool) -> Iterator[Problem]:
     policy = spec.get("runPolicy") or {}
     for field, least in (("activeDeadlineSeconds", 1), ("backoffLimit", 0)):
         if (number := policy.get(field)) is not None and number < least:
@@ -222,10 +246,31 @@ def _policy_rules(spec: Mapping[str, Any]) -> Iterator[Problem]:
             )
     if policy.get("suspend"):
         message = "is not supported: the queue decides when a job starts; leave it out"
+        if managed:
+            message += (
+                ", also where Kueue would set it to start the job itself: here the gang waits without a job"
+            )
         yield Problem("$.spec.runPolicy.suspend", "UNSUPPORTED", message)
+    if (manager := policy.get("managedBy") or MANAGER) != MANAGER:
+        message = f"is not supported: {manager} would start it, and not the training-operator; leave it out"
+        yield Problem("$.spec.runPolicy.managedBy", "UNSUPPORTED", message)
+    yield from _least_rules(spec, (policy.get("schedulingPolicy") or {}).get("minAvailable"))
     if (success := spec.get("successPolicy") or "") not in SUCCESS_POLICIES:
         message = f"must be one of {', '.join(map(repr, SUCCESS_POLICIES))}, not {success!r}"
         yield Problem("$.spec.successPolicy", "BAD_VALUE", message)
+
+
+def _least_rules(spec: Mapping[str, Any], least: int | None) -> Iterator[Problem]:
+    """Only workers may be fewer: who coordinates and who holds the parameters is there from the beginning."""
+    counts = {
+        written.lower(): 1 if (each or {}).get("replicas") is None else max(1, each["replicas"])
+        for written, each in (spec.get("tfReplicaSpecs") or {}).items()
+    }
+    total, others = sum(counts.values()), sum(counts[kind] for kind in counts if kind != "worker")
+    first = others + ("worker" in counts)
+    if least is not None and counts and not first <= least <= total:
+        message = f"must be from {first} (all but workers, and one of these) to {total}, not {least}"
+        yield Problem("$.spec.runPolicy.schedulingPolicy.minAvailable", "OUT_OF_RANGE", message)
 
 
 def _replica_rules(path: str, kind: str, spec: Mapping[str, Any], name: str) -> Iterator[Problem]:

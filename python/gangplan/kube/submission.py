@@ -11,6 +11,7 @@ from gangplan.kube.api import Owners
 from gangplan.kube.enforce import gated, labelled
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.names import GANG_LABEL, RUN_ID, VOLCANO
+from gangplan.kube.peers import without_kueue
 from gangplan.kube.tfjob import gang
 from gangplan.snapshot import Gang
 
@@ -81,9 +82,9 @@ def submission(
     if owners:
         about["ownerReferences"] = list(owners)
     placed = {**manifest, "metadata": about}
-    asked = gang(manifest, created=int(now))
-    asked = replace(asked, name=full_name(where, asked.name), namespace=where)
-    placed = labelled(placed)
+    asked = gang(manifest, created=int(now), name=full_name(where, metadata["name"]))
+    asked = replace(asked, namespace=where)
+    placed = labelled(without_kueue(placed))
     placed = gated(placed) if enforcement == "default" else volcano.prepared(placed, asked)
     return Submission(gang=asked, manifest=placed, run_id=run_id, enforcement=enforcement)
 
@@ -116,6 +117,13 @@ def _contradictions(manifest: Mapping[str, Any], enforcement: Enforcement) -> li
     if (manifest["spec"].get("runPolicy") or {}).get("suspend"):
         message = "must not be true: a suspended job has no pods; gangplan lets it wait by itself"
         problems.append(Problem("$.spec.runPolicy.suspend", "CONTRADICTION", message))
+    policy = (manifest["spec"].get("runPolicy") or {}).get("schedulingPolicy") or {}
+    counts = [spec.get("replicas") for spec in manifest["spec"]["tfReplicaSpecs"].values()]
+    total, least = sum(1 if count is None else count for count in counts), policy.get("minAvailable")
+    if enforcement == "volcano" and least is not None and least != total:
+        message = f"must be left out, or all {total}: Volcano is told to start the replicas that have room, which are all"
+        path = "$.spec.runPolicy.schedulingPolicy.minAvailable"
+        problems.append(Problem(path, "UNSUPPORTED", message))
     for kind, spec in manifest["spec"]["tfReplicaSpecs"].items():
         scheduler = spec["template"]["spec"].get("schedulerName")
         known = {"default": "default-scheduler", "volcano": VOLCANO}.get(enforcement)

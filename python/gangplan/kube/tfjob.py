@@ -9,11 +9,11 @@ import yaml
 
 from gangplan.closeness import Closeness
 from gangplan.documents import decode, encode, yaml_to_json
-from gangplan.errors import InvalidInput, Problem
+from gangplan.errors import InvalidInput, InvalidQuantity, Problem
+from gangplan.kube import peers
 from gangplan.kube.names import (
     PREFERRED_LEVEL,
     PRIORITY,
-    QUEUE,
     REQUIRED_LEVEL,
     REQUIRED_TERMS,
     RESTART_POLICIES,
@@ -24,6 +24,7 @@ from gangplan.kube.names import (
 from gangplan.kube.paths import below
 from gangplan.kube.problems import news, problems_of
 from gangplan.kube.references import expand
+from gangplan.request import requests_of
 from gangplan.runtime import Job, ReplicaSpec
 from gangplan.snapshot import (
     Container,
@@ -37,7 +38,7 @@ from gangplan.snapshot import (
     Toleration,
     Traffic,
 )
-from gangplan.solver import validate
+from gangplan.solver import format_quantity, parse_quantity, validate
 
 Manifest = Mapping[str, Any]
 
@@ -76,12 +77,38 @@ def _problems_as_gang(manifest: Manifest) -> list[Problem]:
     described = gang(manifest, created=0)
     queues = () if described.queue is None else (Queue(name=described.queue),)
     # Which levels there are is the cluster's to say: here those that are named.
-    asked = described.topology or Closeness()
-    levels = dict.fromkeys(level for level in (asked.required, asked.preferred) if level)
+    all_asked = [described.topology]
+    all_asked += [group.topology for group in described.groups] + [role.topology for role in described.roles]
+    levels = dict.fromkeys(level for asked in all_asked if asked is not None for level in _levels(asked))
     topology = tuple(level for level in levels if level != "node")
     around = Snapshot(gangs=(described,), queues=queues, topology=topology)
     found = [item for item in validate("snapshot", encode(around)) if item.path.startswith("$.gangs[0]")]
-    return [_translate(problem, described, manifest) for problem in found]
+    return [
+        *(_translate(problem, described, manifest) for problem in found),
+        *_beyond(described, manifest),
+    ]
+
+
+def _beyond(described: Gang, manifest: Manifest) -> list[Problem]:
+    """What ``minResources`` asks for beyond the replicas, which say themselves what they need."""
+    policy = _map(_map(manifest["spec"].get("runPolicy")).get("schedulingPolicy"))
+    asked = _strings(policy.get("minResources"))
+    path, problems = "$.spec.runPolicy.schedulingPolicy.minResources", []
+    try:
+        needs = [(role.replicas, requests_of(role)) for role in described.roles] if asked else []
+    except InvalidQuantity:  # told at its place
+        return []
+    for resource, text in sorted(asked.items()):
+        total = sum(count * each.get(resource, 0) for count, each in needs)
+        try:
+            amount = parse_quantity(resource, text, round_up=True)
+        except InvalidQuantity as error:
+            problems.append(Problem(below(path, resource), "BAD_VALUE", error.problems[0].message))
+            continue
+        if amount > total:
+            message = f"asks for {text}, and its replicas for {format_quantity(resource, total)} together: leave it out"
+            problems.append(Problem(below(path, resource), "CONTRADICTION", message))
+    return problems
 
 
 def write(manifest: Manifest) -> str:
@@ -89,7 +116,7 @@ def write(manifest: Manifest) -> str:
     return yaml.dump(dict(manifest), Dumper=yaml.CSafeDumper, sort_keys=False)
 
 
-def gang(manifest: Manifest, *, created: int) -> Gang:
+def gang(manifest: Manifest, *, created: int, name: str | None = None) -> Gang:
     """Describe a sound TFJob as a gang.
 
     Its roles are those of TF_CONFIG (``Master`` becomes chief). Parameter servers talk to chief and workers; in a job
@@ -98,20 +125,42 @@ def gang(manifest: Manifest, *, created: int) -> Gang:
     Args:
         manifest: A manifest that :func:`read` accepted.
         created: Seconds since 1970 at which it was asked for.
+        name: Its name; None: that of the TFJob.
     """
+    name = name or manifest["metadata"]["name"]
     notes = manifest["metadata"].get("annotations") or {}
     policy = (manifest["spec"].get("runPolicy") or {}).get("schedulingPolicy") or {}
     roles = tuple(_role(role, spec) for role, _, spec in _replica_specs(manifest))
     if all(role.name != "ps" for role in roles):
         roles = tuple(replace(role, ranks="ring") if role.name == "worker" else role for role in roles)
+    words = peers.meaning(manifest, gang=name)
+    least = policy.get("minAvailable")
+    least = None if least is None or least >= sum(role.replicas for role in roles) else least
     return Gang(
-        name=manifest["metadata"]["name"],
-        roles=roles,
-        queue=notes.get(QUEUE) or policy.get("queue") or None,
+        name=name,
+        roles=_with_words(roles, words, least),
+        queue=words.queue,
         priority=int(notes.get(PRIORITY, 0)),
         created=created,
-        topology=_closeness(notes),
-        traffic=_traffic([role.name for role in roles]),
+        topology=_closeness(notes) or words.topology,
+        groups=words.groups,
+        min_member=least,
+        preemptible=words.preemptible,
+        traffic=_traffic([role.name for role in roles]) if words.traffic is None else words.traffic,
+    )
+
+
+def _with_words(roles: tuple[Role, ...], words: peers.Meaning, least: int | None) -> tuple[Role, ...]:
+    """Roles as peers' words have them; of a gang that may start with less only workers may be fewer."""
+    others = sum(role.replicas for role in roles if role.name != "worker")
+    return tuple(
+        replace(
+            role,
+            topology=words.roles.get(role.name),
+            replica_affinity=words.company.get(role.name, ()),
+            min=None if least is None else least - others if role.name == "worker" else role.replicas,
+        )
+        for role in roles
     )
 
 
@@ -238,6 +287,12 @@ def _strings(values: Mapping[str, Any] | None) -> dict[str, str]:
     return {key: str(value) for key, value in (values or {}).items()}
 
 
+def _levels(asked: Closeness) -> Iterator[str]:
+    yield from (level for level in (asked.required, asked.preferred) if level)
+    yield from (item.level for item in asked.slices)
+    yield from (item.level for item in asked.spread)
+
+
 def _closeness(notes: Mapping[str, str]) -> Closeness | None:
     required, preferred = notes.get(REQUIRED_LEVEL) or None, notes.get(PREFERRED_LEVEL) or None
     return Closeness(required=required, preferred=preferred) if required or preferred else None
@@ -264,11 +319,9 @@ def _translate(problem: Problem, described: Gang, manifest: Manifest) -> Problem
     field = place.lstrip(".")
     if field == "name":
         return replace(problem, path="$.metadata.name")
-    notes = manifest["metadata"].get("annotations") or {}
-    if field == "queue" and not notes.get(QUEUE):
-        return replace(problem, path="$.spec.runPolicy.schedulingPolicy.queue")
+    if field == "queue":
+        return replace(problem, path=peers.meaning(manifest, gang=described.name).queue_path)
     note = {
-        "queue": QUEUE,
         "priority": PRIORITY,
         "topology.required": REQUIRED_LEVEL,
         "topology.preferred": PREFERRED_LEVEL,

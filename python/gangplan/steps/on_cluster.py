@@ -15,6 +15,7 @@ from gangplan.kube.job_status import job_status
 from gangplan.kube.kinds import TFJOB
 from gangplan.kube.launch import Launch, Patience
 from gangplan.kube.launcher import Launcher
+from gangplan.kube.priority import with_priority
 from gangplan.kube.shapes import as_it_stands
 from gangplan.kube.store import GangStore
 from gangplan.kube.submission import Submission, submission
@@ -75,7 +76,7 @@ class OnCluster:
 
     def describe(self, manifest: Manifest, *, now: float) -> Gang:
         """See :class:`gangplan.steps.place.Place`."""
-        wanted = with_claims(self._api, self._submission(manifest, now))
+        wanted = with_priority(self._api, with_claims(self._api, self._submission(manifest, now)))
         terms = self._run.settings.terms
         return as_it_stands(wanted, self._cluster, self.store(), now=now, terms=terms).gang
 
