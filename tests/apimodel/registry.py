@@ -10,7 +10,7 @@ from apimodel.amounts import with_plain_amounts
 from apimodel.collector import FOREGROUND, ORPHAN
 from apimodel.definition import Definition
 from apimodel.rules import change_problems, decode_problems, object_problems
-from apimodel.schema import prune, with_defaults
+from apimodel.schema import prune, unknown_fields, with_defaults
 from apimodel.store import Key, Store
 from gangplan.errors import AlreadyExists, Conflict, NotFound, NotInstalled, Refused
 from gangplan.kube.api import Object, Propagation
@@ -70,10 +70,15 @@ class Registry:
             raise about.error(NotFound, f'{about}: {key.kind.plural} "{key.name}" not found')
         return obj
 
-    def create(self, kind: Kind, body: Object, about: About) -> Object:
-        """Create an object."""
+    def create(self, kind: Kind, body: Object, about: About, *, dry_run: bool = False) -> Object:
+        """Create an object, or with ``dry_run`` only judge it, strictly."""
         key, definition = self.key(about, kind), self.definition(kind, about)
         self._judge(about, decode_problems(definition, body))
+        if dry_run and definition.schema is not None:
+            own = {
+                name: value for name, value in body.items() if name not in ("apiVersion", "kind", "metadata")
+            }
+            self._judge(about, unknown_fields(own, definition.schema))
         if kind.namespaced:
             home = self._store.get(Key(kind=NAMESPACE, namespace="", name=key.namespace))
             if home is None:
@@ -101,10 +106,11 @@ class Registry:
             obj["spec"] = {"serviceAccountName": "default"} | obj.get("spec", {})
         self._judge(about, object_problems(definition, obj))
         self._judge(about, quota.refusals(self._store, kind, obj))
-        quota.charge(self._store, kind, obj)
+        if not dry_run:
+            quota.charge(self._store, kind, obj)
         if self._store.get(key) is not None:
             raise about.error(AlreadyExists, f'{about}: {kind.plural} "{key.name}" already exists')
-        return self._store.put(key, obj)
+        return obj if dry_run else self._store.put(key, obj)
 
     def update(self, kind: Kind, body: Object, subresource: str, about: About) -> Object:
         """Replace an object, or its status."""

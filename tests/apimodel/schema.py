@@ -4,6 +4,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 """
 
 import copy
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -38,6 +39,26 @@ def prune(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         return [prune(item, schema.get("items", _ANYTHING)) for item in value]
     return value
+
+
+def unknown_fields(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
+    """What strict decoding says about the fields that the schema does not know."""
+    lost = list(_lost(value, prune(value, schema), ""))
+    if lost:
+        yield f"strict decoding error: {', '.join(f'unknown field {json.dumps(path)}' for path in lost)}"
+
+
+def _lost(before: Any, after: Any, path: str) -> Iterator[str]:
+    if isinstance(before, dict):
+        for key, item in before.items():
+            where = f"{path}.{key}" if path else key
+            if key in after:
+                yield from _lost(item, after[key], where)
+            else:
+                yield where
+    elif isinstance(before, list):
+        for place, (item, kept) in enumerate(zip(before, after, strict=True)):
+            yield from _lost(item, kept, f"{path}[{place}]")
 
 
 _ANYTHING: Mapping[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}

@@ -139,12 +139,21 @@ class ApiServer:
 
     def create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
         """See :class:`gangplan.kube.api.Api`."""
+        return self._create(kind, body, dry_run=False)
+
+    def would_create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
+        """See :class:`gangplan.kube.api.Api`."""
+        return self._create(kind, body, dry_run=True)
+
+    def _create(self, kind: Kind, body: Mapping[str, Any], *, dry_run: bool) -> Object:
         metadata = body.get("metadata") or {}
         name = metadata.get("name") or ""
         if not name and metadata.get("generateName"):
             name = f"{metadata['generateName']}{self._store.version:05d}"
         about = About(verb="create", kind=kind.name, name=name, namespace=metadata.get("namespace") or "")
-        return self._served(about, lambda: self._registry.create(kind, copy.deepcopy(dict(body)), about))
+        return self._served(
+            about, lambda: self._registry.create(kind, copy.deepcopy(dict(body)), about, dry_run=dry_run)
+        )
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
         """See :class:`gangplan.kube.api.Api`."""

@@ -1,12 +1,13 @@
 """Commands on a modelled API server: the connection is replaced, everything on this side of it is real."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
-from apimodel.server import ApiServer
+from apimodel.server import START, ApiServer
 from typer.testing import CliRunner, Result
 
 import gangplan.kube.client
@@ -20,9 +21,10 @@ ALLOCATABLE = {"cpu": "8", "memory": "16Gi", "pods": "110", "nvidia.com/gpu": "4
 OPERATOR = "training.kubeflow.org"
 
 
-def new_server(*namespaces: str) -> ApiServer:
+def new_server(*namespaces: str, clock: Callable[[], datetime] = lambda: START) -> ApiServer:
     """A server that knows our resources and TFJobs, and has some namespaces beside the default one."""
     return ApiServer(
+        clock=clock,
         crds=[yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))],
         kinds=[TFJOB],
         namespaces=("default", *namespaces),

@@ -14,18 +14,23 @@ from gangplan.cli import exits, render
 from gangplan.cli.job_flags import JobFlags, manifest_of, takes_job_flags, told_by_flags
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.config import Enforcement, settings
-from gangplan.errors import AlreadyExists, Unreachable
+from gangplan.errors import Forbidden
 from gangplan.record import GangRecord
 from gangplan.signals import interrupting, uninterrupted
-from gangplan.store import Store
 
 if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
     from gangplan.kube.actions import End
+    from gangplan.kube.api import Api
     from gangplan.kube.cluster import KubeCluster
+    from gangplan.kube.entry import Patience
     from gangplan.kube.submission import Submission
 
 LAST_LINES = 20
 """Last lines of a failed replica that are shown."""
+
+FIRST_CONTACT_S = 10.0
+"""Seconds for which a server may not answer at the beginning: then its address is wrong, or it is down. Later, while the
+gang waits or runs, it is waited for much longer."""
 
 POLL_S = 1.0
 """Seconds between two looks at a cluster: each is three requests."""
@@ -83,15 +88,14 @@ def submit(
     """
     from gangplan.kube.client import connect
     from gangplan.kube.cluster import KubeCluster
-    from gangplan.kube.priority import with_priority
+    from gangplan.kube.entry import until_answered
     from gangplan.kube.shapes import as_it_stands
     from gangplan.kube.submission import submission
-    from gangplan.kube.volumes import with_claims
 
     run_id = uuid.uuid4().hex
     manifest = _manifest(job, words or [], volumes or [], run_id)
     with told_by_flags(job.sizes()) if job.given else nullcontext():
-        wanted = submission(
+        asked = submission(
             manifest,
             namespace=namespace,
             run_id=run_id,
@@ -100,7 +104,9 @@ def submit(
         )
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         with told_by_flags(job.sizes()) if job.given else nullcontext():
-            wanted = with_priority(connection, with_claims(connection, wanted))
+            wanted = until_answered(
+                lambda: _acceptable(connection, asked, dry_run=dry_run), _patience(FIRST_CONTACT_S)
+            )
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
         wanted = as_it_stands(wanted, cluster, cluster.store(), now=time.time(), terms=settings().terms)
         if dry_run:
@@ -139,13 +145,43 @@ def _manifest(job: JobFlags, words: list[str], volumes: list[str], run_id: str) 
                 f"{words[0]} does not go with {', '.join(job.given)}: a file says these itself",
                 param_hint="FILE",
             )
-        return mounted(manifest_of(job, words, run_id=run_id), mounts)
-    if len(words) != 1:
+        manifest = manifest_of(job, words, run_id=run_id)
+    elif len(words) != 1:
         wanted = "needs a file, or --name, --image and --workers and so on before -- COMMAND"
         raise typer.BadParameter(wanted, param_hint="FILE")
-    from_stdin = words[0] == "-"
-    data = sys.stdin.buffer.read() if from_stdin else Path(words[0]).read_bytes()
-    return mounted(read(data.decode("utf-8", "replace"), "stdin" if from_stdin else words[0]), mounts)
+    else:
+        source = "stdin" if words[0] == "-" else words[0]
+        data = sys.stdin.buffer.read() if words[0] == "-" else Path(source).read_bytes()
+        manifest = read(data.decode("utf-8", "replace"), source)
+    return mounted(manifest, mounts) if mounts else manifest
+
+
+def _patience(seconds: float) -> "Patience":
+    from gangplan.kube.entry import Patience
+
+    return Patience(
+        deadline=time.time() + seconds,
+        clock=time.time,
+        sleep=time.sleep,
+        poll_s=POLL_S,
+        on_trouble=_told_trouble,
+    )
+
+
+def _acceptable(api: "Api", asked: "Submission", *, dry_run: bool) -> "Submission":
+    """The submission as this cluster can take it."""
+    from gangplan.kube.entry import see_that_it_is_taken
+    from gangplan.kube.priority import with_priority
+    from gangplan.kube.volumes import with_claims
+
+    wanted = with_priority(api, with_claims(api, asked))
+    try:
+        see_that_it_is_taken(api, wanted)
+    except Forbidden as error:
+        if not dry_run:
+            raise
+        render.progress(f"whether the server would take the TFJob is not known: {error}")
+    return wanted
 
 
 def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -> None:
@@ -171,13 +207,20 @@ def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -
 
 
 def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> GangRecord:
+    from gangplan.admission import run_cycle
+    from gangplan.kube.entry import enter, until_answered
     from gangplan.kube.progress import waiting
     from gangplan.record import new
     from gangplan.verdict import wait
 
     store, now, chosen = cluster.store(), time.time(), settings()
     asked = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
-    record = _entered(store, replace(asked, kept_until=now + chosen.terms.waiter_s), now + wait_s)
+    entering = replace(asked, kept_until=now + chosen.terms.waiter_s)
+
+    def settle() -> None:
+        run_cycle(store, cluster, now=time.time(), terms=chosen.terms)
+
+    record = until_answered(lambda: enter(store, entering, settle=settle), _patience(wait_s))
     verdict = wait(
         store,
         cluster,
@@ -188,7 +231,7 @@ def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> Gang
         deadline=now + wait_s,
         poll_s=max(chosen.poll_s, POLL_S),
         on_change=lambda record: render.progress(waiting(record)),
-        on_trouble=lambda error: render.progress(f"asking again: {error}"),
+        on_trouble=_told_trouble,
     )
     if not verdict.admitted:
         render.say(f"{record.name}: not admitted: {verdict.reason}")
@@ -196,21 +239,8 @@ def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> Gang
     return verdict.record
 
 
-def _entered(store: Store, asked: GangRecord, deadline: float) -> GangRecord:
-    """Enter the queue once, although an answer may be lost."""
-    while True:
-        try:
-            return store.create(asked)
-        except AlreadyExists:
-            found: GangRecord | None = store.get(asked.name)
-            if found is None or found.run_id != asked.run_id:
-                raise
-            return found
-        except Unreachable as error:
-            if time.time() >= deadline:
-                raise
-            render.progress(f"asking again: {error}")
-            time.sleep(POLL_S)
+def _told_trouble(error: Exception) -> None:
+    render.progress(f"asking again: {error}")
 
 
 def _launched(

@@ -107,6 +107,18 @@ class Api(Protocol):
             Conflict: Others counted against the same quota at this moment; nothing was created.
         """
 
+    def would_create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
+        """Learn what :meth:`create` would be answered, by the server and its webhooks; nothing is created.
+
+        It is judged more strictly: a field that the kind does not have is refused, and not dropped.
+
+        Returns:
+            The object as it would be.
+
+        Raises:
+            ClusterError: What :meth:`create` would raise.
+        """
+
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
         """Replace an object, or with ``subresource="status"`` its status only; compares its resource version.
 

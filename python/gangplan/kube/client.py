@@ -15,7 +15,7 @@ from gangplan.extras import needed
 from gangplan.kube.api import Change, Listing, Object, Propagation
 from gangplan.kube.kinds import NODE, POD, Kind
 from gangplan.kube.refusals import About, refusal
-from gangplan.kube.requests import Requests
+from gangplan.kube.requests import Query, Requests
 
 with needed("kube"):
     from kubernetes import client, config
@@ -161,12 +161,19 @@ class Connection:
 
     def create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
         """See :meth:`Api.create <gangplan.kube.api.Api.create>`."""
+        return self._create(kind, body, {})
+
+    def would_create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
+        """See :meth:`Api.would_create <gangplan.kube.api.Api.would_create>`."""
+        return self._create(kind, body, {"dryRun": "All", "fieldValidation": "Strict"})
+
+    def _create(self, kind: Kind, body: Mapping[str, Any], query: Query) -> Object:
         name, namespace = _named(body)
         about = _about("create", kind, name or _generated(body), namespace)
         if (body.get("metadata") or {}).get("resourceVersion"):
             # The server would answer as if it had crashed.
             raise about.error(Refused, f"{about}: a new object has no resourceVersion: leave it out")
-        return self._requests.read("POST", kind.path(namespace=namespace), about, body=body)
+        return self._requests.read("POST", kind.path(namespace=namespace), about, body=body, query=query)
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
         """See :meth:`Api.replace <gangplan.kube.api.Api.replace>`."""

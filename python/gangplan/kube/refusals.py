@@ -67,8 +67,11 @@ def refusal(code: int, status: Mapping[str, Any], reason: str, address: str, abo
         case 404 if _details(status).get("name"):
             return about.error(NotFound, f"{about}: {told}")
         case 404:
-            ours = " (kubectl apply -k deploy/ installs it)" if about.kind.startswith("Gang") else ""
-            message = f"{address} does not know {about.kind}: its CRD is missing{ours}, or this is no Kubernetes API server"
+            brings = "kubectl apply -k deploy/" if about.kind.startswith("Gang") else "whoever brings it"
+            message = (
+                f"{address} does not know {about.kind}: its CRD is missing or serves other versions only ({brings} "
+                "installs it), or this is no Kubernetes API server"
+            )
             return about.error(NotInstalled, message)
         case 409 if status.get("reason") == "AlreadyExists":
             return about.error(AlreadyExists, f"{about}: {told}")

@@ -76,6 +76,16 @@ pub(crate) fn namespace_excess(ledger: &Ledger<'_>, demand: &Demand) -> Option<N
     })
 }
 
+/// Whether the limit of the gang's namespace is less than the gang needs, whatever else is there.
+pub(crate) fn is_beyond_namespace(model: &Model, demand: &Demand) -> bool {
+    model.gang(demand.gang).quota.is_some_and(|quota| {
+        let hard = &model.quotas[quota].hard;
+        demand.resources(model).any(|resource| {
+            hard[resource.index()].is_some_and(|limit| demand.needs(model, resource) > i128::from(limit))
+        })
+    })
+}
+
 /// Whether the queues admit the gang. Where there is a choice of counts, limits are asked when one is chosen.
 pub(crate) fn admits(ledger: &Ledger<'_>, demand: &Demand) -> bool {
     closed(ledger.model(), demand).is_none()

@@ -151,6 +151,7 @@ fn is_impossible(model: &Model, demand: &Demand, budget: &mut Budget<'_>) -> boo
     let mut empty = Ledger::empty(model);
     let afresh = Demand::afresh(model, demand.gang);
     !quota::excesses(&empty, &afresh).is_empty()
+        || quota::is_beyond_namespace(model, &afresh)
         || matches!(place(&mut empty, &afresh, budget), Answer::Refused(Proof::Found))
 }
 

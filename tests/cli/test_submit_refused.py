@@ -1,0 +1,260 @@
+"""What cannot be submitted is refused at once, says what to do, and leaves the cluster as it was; on a modelled server."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from apimodel.server import ApiServer, Fault
+from builders import tfjob
+from cli.clusters import CRDS, Commands, new_server
+
+from gangplan.cli import submit as command
+from gangplan.errors import Busy, Forbidden, Refused, Unreachable
+from gangplan.kube.kinds import GANG, LEASE, NODE, POD, QUOTA, TFJOB
+
+TEMPLATE = "$.spec.tfReplicaSpecs.Worker.template.spec"
+_POD = {
+    "type": "object",
+    "properties": {
+        "containers": {"type": "array", "items": {"x-kubernetes-preserve-unknown-fields": True}},
+        "schedulingGates": {"x-kubernetes-preserve-unknown-fields": True},
+    },
+}
+_REPLICAS = {
+    "type": "object",
+    "properties": {
+        "replicas": {"type": "integer"},
+        "template": {
+            "type": "object",
+            "properties": {"spec": _POD, "metadata": {"x-kubernetes-preserve-unknown-fields": True}},
+        },
+    },
+}
+STRICT_TFJOB = {
+    "spec": {
+        "group": "kubeflow.org",
+        "names": {"kind": "TFJob", "plural": "tfjobs"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "subresources": {"status": {}},
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {
+                                    "tfReplicaSpecs": {"type": "object", "additionalProperties": _REPLICAS}
+                                },
+                            },
+                            "status": {"x-kubernetes-preserve-unknown-fields": True},
+                        },
+                    }
+                },
+            }
+        ],
+    }
+}
+"""As much of the CRD of training-operator as these tests need."""
+
+
+@pytest.fixture
+def cluster(monkeypatch, tmp_path) -> Commands:
+    """Two nodes with four GPUs each."""
+    monkeypatch.chdir(tmp_path)
+    # What is asked for now is attended for some minutes from its creation.
+    server = new_server("gangplan-system", clock=lambda: datetime.now(UTC))
+    commands = Commands(server, monkeypatch)
+    for node in ("n1", "n2"):
+        commands.add_node(node)
+    return commands
+
+
+def everything(server: ApiServer) -> list[dict]:
+    return [item for kind in (GANG, TFJOB, POD, NODE, QUOTA, LEASE) for item in server.list(kind).items]
+
+
+def refused(cluster: Commands, job: dict | str, *words: str, code: int) -> str:
+    """Submit a job that is refused, and see that nothing has changed; what is told, in one line."""
+    Path("job.yaml").write_text(job if isinstance(job, str) else yaml.safe_dump(job))
+    faults, cluster.server.faults = cluster.server.faults, None
+    before = everything(cluster.server)
+    cluster.server.faults = faults
+    done = cluster("submit", "job.yaml", *words, code=code)
+    cluster.server.faults = None
+    assert everything(cluster.server) == before
+    assert done.stdout == ""
+    return " ".join(done.stderr.split())
+
+
+def job(name: str = "mnist", **worker: object) -> dict:
+    return tfjob(name, {"Worker": {"replicas": 2, **worker}})
+
+
+def container(**fields: object) -> dict:
+    """A template whose only container has these fields."""
+    return {"template": {"spec": {"containers": [{"name": "tensorflow", "image": "i", **fields}]}}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        (job(replicas=0), "$.spec.tfReplicaSpecs.Worker.replicas: must be at least 1, not 0"),
+        (job(replicas=10**9), "Worker.replicas: must be from 0 to 1000000, not 1000000000"),
+        (job("m" * 60), "$.metadata.name: " + "m" * 60 + "-worker-1 would be longer than 63 characters"),
+        (job(**container(name="main")), f"{TEMPLATE}.containers: must have one container named tensorflow"),
+        ("a: [", "job.yaml: 1 problem"),
+        (yaml.safe_dump_all([job(), job("other")]), "job.yaml: 1 problem"),
+        ({"kind": "Job"}, "$: must be kubeflow.org/v1 TFJob, not None Job"),
+    ],
+    ids=["no replicas", "too many", "long name", "no tensorflow", "no YAML", "two documents", "no TFJob"],
+)
+def test_a_file_that_is_wrong_is_told_with_its_places(cluster, manifest, told):
+    assert told in refused(cluster, manifest, code=3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "told"),
+    [
+        (
+            "r1",
+            "Succeeded",
+            "there is a finished TFJob mnist in default; delete it with: gangplan delete mnist",
+        ),
+        ("r1", "Failed", "there is a finished TFJob mnist in default; delete it with: gangplan delete mnist"),
+        ("r1", "Running", "there is a TFJob mnist in default already (Running): wait for its end"),
+        (
+            "",
+            "Running",
+            "that no run of gangplan made: choose another name, or delete it with: kubectl delete",
+        ),
+    ],
+)
+def test_a_name_that_a_job_has_is_refused_before_anything_is_asked_for(cluster, labels, said, told):
+    cluster.add_job("mnist", labels, said=said)
+    assert told in refused(cluster, job(), code=4)
+
+
+def test_a_name_that_a_waiting_gang_has_is_refused(cluster):
+    cluster.add_gang("mnist", 1, runId="r1")
+    told = refused(cluster, job(), code=4)
+    assert "there is a gang default/mnist already, which is Pending" in told
+    assert "gangplan delete mnist -n default" in told
+
+
+def test_the_record_of_a_finished_gang_makes_way(cluster):
+    """Both can never fit, so that each submission ends with its record finished."""
+    big = {**container(), "replicas": 3}
+    big["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "7"}}
+    Path("job.yaml").write_text(yaml.safe_dump(job(**big)))
+    runs = set()
+    for _ in range(2):
+        assert (
+            "cannot fit this cluster even when nothing runs" in cluster("submit", "job.yaml", code=1).stdout
+        )
+        (gang,) = cluster.server.list(GANG).items
+        assert gang["status"]["phase"] == "Finished"
+        runs.add(gang["spec"]["runId"])
+    assert len(runs) == 2
+    assert cluster.server.list(TFJOB).items == ()
+
+
+def test_a_gang_whose_job_is_gone_makes_way(cluster):
+    """Nobody looked when its TFJob was deleted, so that it still holds room."""
+    cluster.add_gang("mnist", 1, runId="r1")
+    cluster.set_status("mnist", phase="Bound", reservation={"placement": {"worker": ["n1"]}})
+    Path("job.yaml").write_text(yaml.safe_dump(job(requests={"cpu": "100"})))
+    assert "cannot fit this cluster even when nothing runs" in cluster("submit", "job.yaml", code=1).stdout
+    (gang,) = cluster.server.list(GANG).items
+    assert gang["spec"]["runId"] != "r1"
+
+
+def test_what_a_quota_can_never_allow_is_refused_at_once(cluster):
+    quota = {
+        "metadata": {"name": "small", "namespace": "default"},
+        "spec": {"hard": {"requests.cpu": "150m"}},
+    }
+    cluster.server.create(QUOTA, quota)
+    Path("job.yaml").write_text(yaml.safe_dump(job()))
+    told = " ".join(cluster("submit", "job.yaml", code=1).stdout.split())
+    assert "default/mnist: not admitted: it cannot fit this cluster even when nothing runs" in told
+    assert "quota" in told
+    assert "default" in told
+    assert cluster.server.list(TFJOB).items == ()
+
+
+@pytest.fixture
+def strict(cluster, monkeypatch) -> Commands:
+    """A server that knows the fields of TFJobs."""
+    server = ApiServer(
+        crds=[STRICT_TFJOB, *(yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml"))],
+        namespaces=("default", "gangplan-system"),
+    )
+    commands = Commands(server, monkeypatch)
+    commands.add_node("n1")
+    return commands
+
+
+def test_fields_that_the_server_does_not_know_are_told_before_it_waits(strict):
+    wrong = job()
+    wrong["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"] |= {"nodeSelektor": {"a": "b"}}
+    wrong["spec"]["runPolitics"] = {}
+    told = refused(strict, wrong, code=3)
+    assert "TFJob mnist, as the server judges it: 2 problems" in told
+    assert "$.spec.runPolitics: is not known to the server" in told
+    assert f"{TEMPLATE}.nodeSelektor: is not known to the server" in told
+
+
+def on_create(kind: str, error: type[Exception]) -> Callable:
+    return lambda about: Fault(error=error) if (about.verb, about.kind) == ("create", kind) else None
+
+
+def test_what_a_webhook_refuses_is_told_before_it_waits(cluster):
+    cluster.server.faults = on_create("TFJob", Refused)
+    assert "as the server judges it: 1 problem $: create TFJob mnist" in refused(cluster, job(), code=3)
+
+
+def test_who_may_not_create_jobs_may_still_try(cluster):
+    cluster.server.faults = on_create("TFJob", Forbidden)
+    assert "create TFJob mnist" in refused(cluster, job(), code=4)
+    cluster.server.faults = on_create("TFJob", Forbidden)
+    done = cluster("submit", "job.yaml", "--dry-run")
+    assert "whether the server would take the TFJob is not known" in done.stderr
+    assert "default/mnist may start" in done.stdout
+
+
+@pytest.mark.parametrize("error", [Unreachable, Busy])
+def test_a_server_that_does_not_answer_at_the_beginning_is_told(cluster, monkeypatch, error):
+    monkeypatch.setattr(command, "FIRST_CONTACT_S", 0.0)
+    cluster.server.faults = lambda _: Fault(error=error)
+    assert "create TFJob mnist" in refused(cluster, job(), code=4)
+
+
+def test_a_cluster_without_the_operator_is_told(monkeypatch, cluster):
+    bare = ApiServer(crds=[yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")])
+    Path("job.yaml").write_text(yaml.safe_dump(job()))
+    done = Commands(bare, monkeypatch)("submit", "job.yaml", code=4)
+    assert "create TFJob mnist" in done.stderr
+    assert bare.list(GANG).items == ()
+
+
+@pytest.mark.parametrize("version", [None, "v1beta1"])
+def test_a_cluster_without_our_version_of_gangs_is_told(monkeypatch, cluster, version):
+    """Whether the CRD is missing or serves another version only."""
+    crds = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
+    kept = [crd for crd in crds if crd["spec"]["names"]["kind"] != "Gang"]
+    (gangs,) = (crd for crd in crds if crd["spec"]["names"]["kind"] == "Gang")
+    if version is not None:
+        gangs["spec"]["versions"][0]["name"] = version
+        kept.append(gangs)
+    commands = Commands(ApiServer(crds=kept, kinds=[TFJOB]), monkeypatch)
+    Path("job.yaml").write_text(yaml.safe_dump(job()))
+    assert "Gang" in commands("submit", "job.yaml", code=4).stderr
+    assert commands.server.list(TFJOB).items == ()
+    for words in (("list", "-A"), ("get", "x", "-n", "default"), ("explain", "-A")):
+        assert "Gang" in commands(*words, code=4).stderr
