@@ -133,6 +133,15 @@ cluster-up: dev cluster-build ## Start a cluster and leave it (UP="--nodes 2 --g
 cluster-down: ## End the cluster of cluster-up
 	@$(CLUSTER) cluster.down .make/cluster
 
+POINTS ?= 200
+.PHONY: cluster-kill-points
+cluster-kill-points: dev cluster-build ## Kill submissions on a cluster whose requests fail (POINTS=200, KILL_SEED=N)
+	@KILL_POINTS=$(POINTS) $(BIN)/python -m pytest -p no:xdist $(PYTEST_ARGS) tests/cluster/test_kill_points.py
+
+.PHONY: demo-cluster
+demo-cluster: dev cluster-build ## Start a real cluster, tell deadlock and affinity on it with real TensorFlow, and end it
+	@$(CLUSTER) cluster.demo --report .gangplan/cluster.html
+
 CASES ?= tests/data/cases
 .PHONY: conformance
 conformance: dev ## Solve and judge a folder of placement cases (CASES=DIR, SKIP_UNSUPPORTED=1, OUT=DIR)

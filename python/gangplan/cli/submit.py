@@ -73,6 +73,14 @@ def submit(
         Enforcement | None,
         typer.Option(help="Who binds the pods: the scheduler that the cluster has (default), or volcano."),
     ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run-id",
+            metavar="ID",
+            help="Id of the run. An earlier call with it that was killed is gone on with: nothing is done twice.",
+        ),
+    ] = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = render.Format.TABLE,
@@ -92,7 +100,7 @@ def submit(
     from gangplan.kube.shapes import as_it_stands
     from gangplan.kube.submission import submission
 
-    run_id = uuid.uuid4().hex
+    run_id = run or uuid.uuid4().hex
     manifest = _manifest(job, words or [], volumes or [], run_id)
     with told_by_flags(job.sizes()) if job.given else nullcontext():
         asked = submission(
@@ -221,6 +229,8 @@ def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> Gang
         run_cycle(store, cluster, now=time.time(), terms=chosen.terms)
 
     record = until_answered(lambda: enter(store, entering, settle=settle), _patience(wait_s))
+    if record.phase == "Finished":
+        return record  # how it ended is told by its job, or by the record where that is gone
     verdict = wait(
         store,
         cluster,

@@ -62,6 +62,8 @@ def see_that_it_is_taken(api: Api, wanted: Submission) -> None:
             there = api.get(TFJOB, wanted.name, namespace=wanted.namespace)
         except NotFound:
             return  # it is gone since
+        if (there["metadata"].get("labels") or {}).get(RUN_ID) == wanted.run_id:
+            return  # an earlier call of the same run made it
         raise AlreadyExists(
             _taken(there),
             verb="create",
@@ -111,13 +113,15 @@ def until_answered(ask: Callable[[], T], patience: Patience) -> T:
         patience: For how long, and how.
 
     Raises:
+        AlreadyExists: The name is taken.
+        Conflict: Something was changed meanwhile, again and again for that time.
         Unreachable: There was none in that time.
     """
     while True:
         try:
             return ask()
-        except Unreachable as error:
-            if patience.clock() >= patience.deadline:
+        except (Unreachable, Conflict) as error:
+            if isinstance(error, AlreadyExists) or patience.clock() >= patience.deadline:
                 raise
             patience.on_trouble(error)
             patience.sleep(patience.poll_s)

@@ -10,8 +10,8 @@ import ssl
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
@@ -67,7 +67,7 @@ class FaultProxy:
         server: str,
         pki: Path,
         plan: Plan,
-        on_request: Callable[[int, str], None] = lambda _number, _moment: None,
+        on_request: Callable[[str, str], None] = lambda _request, _moment: None,
     ) -> None:
         """Open it.
 
@@ -75,8 +75,8 @@ class FaultProxy:
             server: URL of the API server.
             pki: Folder with ``ca.crt``, ``apiserver.crt`` and ``apiserver.key``.
             plan: Which requests fail, and how.
-            on_request: Called with the number of a request, from 1, ``before`` it goes on, and ``after`` it was done
-                and before it is answered.
+            on_request: Called with method and path of a request ``before`` it goes on, and ``after`` it was done and
+                before it is answered.
         """
         self.given: Counter[str] = Counter()
         self._to, self._plan, self._on_request = urlsplit(server), plan, on_request
@@ -105,20 +105,25 @@ class FaultProxy:
         with self._lock:
             fault = self._plan(method, path)
             self.given[fault] += 1
-            number = self.given.total()
-        self._on_request(number, "before")
+        self._on_request(f"{method} {path}", "before")
         return fault
 
-    def forwarded(self, method: str, path: str, body: bytes, headers: Any) -> http.client.HTTPResponse:
-        """Send a request on."""
+    @contextmanager
+    def forwarded(
+        self, method: str, path: str, body: bytes, headers: Any
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Send a request on; its answer."""
         host, port = self._to.hostname, self._to.port
         assert host is not None
         upstream = http.client.HTTPSConnection(host, port, context=self._trust, timeout=330)
         kept = {name: value for name, value in headers.items() if name.lower() not in ("host", "connection")}
-        upstream.request(method, path, body or None, kept)
-        answer = upstream.getresponse()
-        self._on_request(self.given.total(), "after")
-        return answer
+        try:
+            upstream.request(method, path, body or None, kept)
+            with upstream.getresponse() as answer:
+                self._on_request(f"{method} {path}", "after")
+                yield answer
+        finally:
+            upstream.close()
 
 
 def _handler(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
@@ -136,14 +141,13 @@ def _handler(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
             else:
                 if fault == "slow":
                     time.sleep(SLOW_S)
-                answer = proxy.forwarded(self.command, self.path, body, self.headers)
-                if fault == "applied":
-                    answer.read()
-                    self.close_connection = True
-                else:
-                    with suppress(OSError):  # the client has gone
-                        self._answer(answer)
-                answer.close()
+                with proxy.forwarded(self.command, self.path, body, self.headers) as answer:
+                    if fault == "applied":
+                        answer.read()
+                        self.close_connection = True
+                    else:
+                        with suppress(OSError):  # the client has gone
+                            self._answer(answer)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass  # noqa: N815
 
