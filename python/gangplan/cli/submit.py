@@ -15,7 +15,7 @@ from gangplan.cli.job_flags import JobFlags, manifest_of, takes_job_flags, told_
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.config import Enforcement, settings
 from gangplan.errors import Forbidden
-from gangplan.record import GangRecord
+from gangplan.record import HOLDING, GangRecord
 from gangplan.signals import interrupting, uninterrupted
 
 if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
@@ -112,11 +112,14 @@ def submit(
         )
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         with told_by_flags(job.sizes()) if job.given else nullcontext():
-            wanted = until_answered(
+            taken = until_answered(
                 lambda: _acceptable(connection, asked, dry_run=dry_run), _patience(FIRST_CONTACT_S)
             )
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
-        wanted = as_it_stands(wanted, cluster, cluster.store(), now=time.time(), terms=settings().terms)
+        wanted = until_answered(
+            lambda: as_it_stands(taken, cluster, cluster.store(), now=time.time(), terms=settings().terms),
+            _patience(FIRST_CONTACT_S),
+        )
         if dry_run:
             _show(cluster, wanted, output)
             return
@@ -229,8 +232,8 @@ def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> Gang
         run_cycle(store, cluster, now=time.time(), terms=chosen.terms)
 
     record = until_answered(lambda: enter(store, entering, settle=settle), _patience(wait_s))
-    if record.phase == "Finished":
-        return record  # how it ended is told by its job, or by the record where that is gone
+    if record.phase in HOLDING or record.phase == "Finished":
+        return record  # by an earlier call of the run; what became of it since, its job tells
     verdict = wait(
         store,
         cluster,

@@ -1,0 +1,53 @@
+"""A submission that was killed is gone on with by another of the same run, wherever it was; on a modelled server."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from builders import tfjob
+from cli.clusters import Commands, new_server
+
+from gangplan.kube.kinds import GANG, TFJOB
+
+
+@pytest.fixture
+def cluster(monkeypatch, tmp_path) -> Commands:
+    """Two nodes with four GPUs each, and a file with a job of two workers."""
+    monkeypatch.chdir(tmp_path)
+    commands = Commands(new_server("gangplan-system", clock=lambda: datetime.now(UTC)), monkeypatch)
+    for node in ("n1", "n2"):
+        commands.add_node(node)
+    Path("job.yaml").write_text(yaml.safe_dump(tfjob("mnist", {"Worker": {"replicas": 2}})))
+    return commands
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "code", "outcome"),
+    [("Succeeded", "all went well", 0, "Succeeded"), ("Failed", "it broke", 5, "Failed")],
+)
+@pytest.mark.parametrize("phase", ["Reserved", "Bound", "Finished"])
+def test_an_end_that_nobody_saw_is_told_by_the_next_call_of_the_run(
+    cluster, phase, said, message, code, outcome
+):
+    cluster.add_gang("mnist", 2, runId="r1")
+    if phase == "Finished":
+        cluster.set_status("mnist", phase=phase, outcome=outcome, reason=message)
+    else:
+        cluster.reserve("mnist", "n1", "n1")
+        cluster.set_status("mnist", phase=phase)
+    cluster.add_job("mnist", "r1", said=said, message=message)
+    told = cluster("submit", "job.yaml", "--wait", "--run-id", "r1", code=code).stdout
+    assert told.startswith(f"default/mnist: {outcome}: ")
+    assert message in told
+    (gang,) = cluster.server.list(GANG).items
+    assert (gang["status"]["phase"], gang["status"]["outcome"]) == ("Finished", outcome)
+    assert len(cluster.server.list(TFJOB).items) == 1
+
+
+def test_a_job_of_another_run_is_never_gone_on_with(cluster):
+    cluster.add_gang("mnist", 2, runId="r1")
+    cluster.reserve("mnist", "n1", "n1")
+    cluster.add_job("mnist", "r1")
+    told = cluster("submit", "job.yaml", "--wait", "--run-id", "r2", code=4).stderr
+    assert "there is a TFJob mnist in default already" in " ".join(told.split())
