@@ -133,6 +133,10 @@ cluster-up: dev cluster-build ## Start a cluster and leave it (UP="--nodes 2 --g
 cluster-down: ## End the cluster of cluster-up
 	@$(CLUSTER) cluster.down .make/cluster
 
+.PHONY: bench-snapshot
+bench-snapshot: dev cluster-build ## Measure the read of a cluster of 5,000 nodes and 50,000 pods (some minutes)
+	@$(CLUSTER) cluster.bench_snapshot
+
 POINTS ?= 200
 .PHONY: cluster-kill-points
 cluster-kill-points: dev cluster-build ## Kill submissions on a cluster whose requests fail (POINTS=200, KILL_SEED=N)

@@ -19,19 +19,25 @@ NewNamespace = Callable[[Cluster], str]
 
 
 @pytest.fixture(scope="session")
-def new_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewCluster]:
-    """Starts a control plane; all of them end with the run."""
+def clusters() -> Iterator[list[Cluster]]:
+    """All clusters that ``new_cluster`` has started so far; they end with the run."""
     started: list[Cluster] = []
+    yield started
+    for cluster in started:
+        cluster.end()
+
+
+@pytest.fixture(scope="session")
+def new_cluster(tmp_path_factory: pytest.TempPathFactory, clusters: list[Cluster]) -> NewCluster:
+    """Starts a control plane."""
 
     def start(**settings: int) -> Cluster:
         cluster = Cluster(tmp_path_factory.mktemp("cluster"))
-        started.append(cluster)
+        clusters.append(cluster)
         cluster.start(**settings)
         return cluster
 
-    yield start
-    for cluster in started:
-        cluster.end()
+    return start
 
 
 @pytest.fixture

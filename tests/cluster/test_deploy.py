@@ -98,15 +98,19 @@ def granted(file: str) -> set[Right]:
 
 def used(cluster: Cluster, user: str) -> set[Right]:
     """What a user has done, by the audit log."""
-    found = set()
+    return {right for who, right, allowed in requests_of(cluster) if allowed and who == user}
+
+
+def requests_of(cluster: Cluster) -> Iterator[tuple[str, Right, bool]]:
+    """User, right and whether it was granted, of each request about resources in the audit log."""
     for line in cluster.audit_log.read_text().splitlines():
         event = json.loads(line)
         about = event.get("objectRef", {})
-        allowed = event.get("annotations", {}).get("authorization.k8s.io/decision") == "allow"
-        if event["user"]["username"] == user and allowed and "resource" in about:
+        if "resource" in about:
             parts = (about["resource"], about.get("subresource"))
-            found.add((about.get("apiGroup", ""), "/".join(filter(None, parts)), event["verb"]))
-    return found
+            right = (about.get("apiGroup", ""), "/".join(filter(None, parts)), event["verb"])
+            allowed = event.get("annotations", {}).get("authorization.k8s.io/decision") == "allow"
+            yield event["user"]["username"], right, allowed
 
 
 def asked(namespace: str, name: str) -> GangRecord:

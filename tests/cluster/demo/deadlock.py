@@ -58,7 +58,8 @@ class Told:
 
     def section(self) -> Section:
         """For the report."""
-        drawn = figures.timeline(self.records, time.time(), title="The two jobs as gangs")
+        end = max(event.at for record in self.records for event in record.history)
+        drawn = figures.timeline(self.records, end, title="The two jobs as gangs")
         stuck = (
             "With the default scheduler each job got a part of the GPUs. Its workers ran and waited for peers that "
             f"could not start, for as long as they were watched ({WATCH_S:.0f} s) and for ever."
