@@ -155,7 +155,8 @@ def test_the_record_of_a_finished_gang_makes_way(cluster):
     runs = set()
     for _ in range(2):
         assert (
-            "cannot fit this cluster even when nothing runs" in cluster("submit", "job.yaml", code=1).stdout
+            "cannot fit this cluster even when nothing runs"
+            in cluster("submit", "job.yaml", "--queue-wait", "0", code=1).stdout
         )
         (gang,) = cluster.server.list(GANG).items
         assert gang["status"]["phase"] == "Finished"
@@ -169,7 +170,10 @@ def test_a_gang_whose_job_is_gone_makes_way(cluster):
     cluster.add_gang("mnist", 1, runId="r1")
     cluster.set_status("mnist", phase="Bound", reservation={"placement": {"worker": ["n1"]}})
     Path("job.yaml").write_text(yaml.safe_dump(job(requests={"cpu": "100"})))
-    assert "cannot fit this cluster even when nothing runs" in cluster("submit", "job.yaml", code=1).stdout
+    assert (
+        "cannot fit this cluster even when nothing runs"
+        in cluster("submit", "job.yaml", "--queue-wait", "0", code=1).stdout
+    )
     (gang,) = cluster.server.list(GANG).items
     assert gang["spec"]["runId"] != "r1"
 
@@ -181,7 +185,7 @@ def test_what_a_quota_can_never_allow_is_refused_at_once(cluster):
     }
     cluster.server.create(QUOTA, quota)
     Path("job.yaml").write_text(yaml.safe_dump(job()))
-    told = " ".join(cluster("submit", "job.yaml", code=1).stdout.split())
+    told = " ".join(cluster("submit", "job.yaml", "--queue-wait", "0", code=1).stdout.split())
     assert "default/mnist: not admitted: it cannot fit this cluster even when nothing runs" in told
     assert "quota" in told
     assert "default" in told

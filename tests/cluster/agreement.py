@@ -86,6 +86,8 @@ class Sequence:
             expected, found = self.model.do(operation), self.real.do(operation)
             self.agree("outcomes", expected, found)
             self.note(operation, expected.error, any(is_news for _, is_news in expected.objects))
+            if expected.dry_run:
+                self.counts[f"dry run: {expected.dry_run}"] += 1
             self.rest(operation.kind)
         for kind, model_start, real_start in starts:
             self.compare_watches(kind, model_start, real_start)

@@ -18,7 +18,7 @@ from cluster.objects import pods_of
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NewNamespace = Callable[[Cluster], str]
-GREET = 'echo "hello from $HOSTNAME"; sleep 1000'
+GREET = 'trap "exit 0" TERM; echo "hello from $HOSTNAME"; sleep 1000 & wait'
 
 
 @pytest.fixture(scope="module")

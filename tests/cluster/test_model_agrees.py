@@ -31,6 +31,7 @@ MOST_TOLD = 12
 SEEN = (
     *("create", "get", "list", "replace", "patch", "delete", "replace status", "patch status"),
     *("patch, nothing new", "replace, nothing new"),
+    *(f"dry run: {verdict}" for verdict in ("accepted", "AlreadyExists", "Refused", "Refused by a quota")),
     *("AlreadyExists", "Conflict", "NotFound", "NotInstalled", "Refused", "Refused by a quota"),
     *(f"{name} deleted by a controller" for name in ("ConfigMap", "Pod", "Widget")),
     *(f"{name} modified by a controller" for name in ("ConfigMap", "Pod", "Widget", "ResourceQuota")),

@@ -21,10 +21,11 @@ Mind = dict[Place, Object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a client sees: an error, or objects, and whether they are news to it."""
+    """What a client sees: an error, or objects, and whether they are news to it; before a creation what a dry run says."""
 
     error: str = ""
     objects: tuple[tuple[Object, bool], ...] = ()
+    dry_run: str = ""
 
 
 class World:
@@ -41,11 +42,11 @@ class World:
     def do(self, operation: Operation) -> Outcome:
         """Do an operation; the client remembers what it read."""
         mind = self._minds[operation.client]
+        dry_run = self._dry_run(operation, mind) if operation.verb == "create" else ""
         try:
             found = self._asked(operation, mind)
         except ClusterError as error:
-            by_quota = " by a quota" if " quota: " in str(error) else ""
-            return Outcome(error=f"{type(error).__name__}{by_quota}")
+            return Outcome(error=_told(error), dry_run=dry_run)
         if operation.verb == "delete":
             self._deleted.add(self._uids.get((operation.kind, operation.name), ""))
         seen = []
@@ -60,7 +61,7 @@ class World:
                 known is None or known["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]
             )
             seen.append((plain(operation.kind, obj), is_news))
-        return Outcome(objects=tuple(seen))
+        return Outcome(objects=tuple(seen), dry_run=dry_run)
 
     def state(self, kinds: Iterable[Kind] = KINDS) -> dict[Place, Object]:
         """All objects of some kinds in the namespace."""
@@ -94,9 +95,7 @@ class World:
                 )
                 return []
             case "create":
-                body = self._body(operation, mind, {"metadata": {}})
-                body["metadata"] |= {"name": name, "namespace": namespace}
-                return [self.api.create(kind, body)]
+                return [self.api.create(kind, self._new(operation, mind))]
             case "replace":
                 body = self._body(operation, mind, copy.deepcopy(known) if known else _unread(kind))
                 # A real server notes who wrote which field last. Written back as they were read, or without a field that
@@ -114,6 +113,20 @@ class World:
                 return [self.api.patch(kind, name, body, namespace=namespace, subresource=subresource)]
             case other:
                 raise AssertionError(other)
+
+    def _dry_run(self, operation: Operation, mind: Mind) -> str:
+        """What a dry run of a creation says; strictly, so that it may refuse what is then created."""
+        try:
+            self.api.would_create(operation.kind, self._new(operation, mind))
+        except ClusterError as error:
+            return _told(error)
+        return "accepted"
+
+    def _new(self, operation: Operation, mind: Mind) -> Object:
+        body = self._body(operation, mind, {"metadata": {}})
+        namespace = "nowhere" if operation.elsewhere else self.namespace
+        body["metadata"] |= {"name": operation.name, "namespace": namespace}
+        return body
 
     def _body(self, operation: Operation, mind: Mind, start: Object) -> Object:
         body = start | {"apiVersion": operation.kind.api_version, "kind": operation.kind.name}
@@ -137,6 +150,11 @@ class World:
                 owner for owner in owners if not self._holds or owner["uid"] not in self._deleted
             ]
         return body
+
+
+def _told(error: ClusterError) -> str:
+    by_quota = " by a quota" if " quota: " in str(error) else ""
+    return f"{type(error).__name__}{by_quota}"
 
 
 def _unread(kind: Kind) -> Object:
