@@ -29,17 +29,17 @@ OUTCOMES = {"0": ("Succeeded", 0), "3": ("Failed", 5)}
 """Exit code of the job's program → the true outcome, and the exit code of who submits it."""
 
 MOMENTS = {
-    "any request": r".*",
-    "asking for the gang": r"POST .*/gangs$",
-    "taking the lead": r"(PUT|POST) .*/leases",
-    "reading the cluster": r"GET /api/v1/pods",
-    "writing a decision": r"PUT .*/gangs/[^/]+/status$",
-    "creating the TFJob": r"POST .*/tfjobs$",
-    "looking at the TFJob": r"GET .*/tfjobs/",
-    "giving a pod its node": r"PATCH .*/pods/",
-    "following a log": r"GET .*/log\?",
+    "any request": (r".*", 20),
+    "asking for the gang": (r"POST .*/gangs$", 1),
+    "looking for the lead": (r"\w+ .*/leases", 3),
+    "reading the cluster, or, where another leads, the TFJob": (r"GET /api/v1/pods|GET .*/tfjobs/", 1),
+    "writing to a gang": (r"PUT .*/gangs/[^/]+/status$", 2),
+    "creating the TFJob": (r"POST .*/tfjobs$", 1),
+    "looking at the TFJob": (r"GET .*/tfjobs/", 4),
+    "giving a pod its node": (r"PATCH .*/pods/", 2),
+    "following a log": (r"GET .*/log\?", 2),
 }
-"""Where a submission is killed → the requests that count."""
+"""Where a submission is killed → the requests that count, and how many of them each sends at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def points(count: int, seed: int) -> list[Point]:
     found = []
     for number in range(count):
         moment = moments[number % len(moments)]
-        most = 40 if moment == "any request" else 2
+        _, most = MOMENTS[moment]
         found.append(
             Point(
                 number=number,
@@ -99,7 +99,7 @@ class Told:
 
     Attributes:
         point: The point.
-        killed: Whether its submission was killed; else it had ended, or never sent such a request.
+        killed: Whether its submission was killed.
         calls: How many calls it took.
         code: Exit code of the last call.
         said: What the last call said.
@@ -124,7 +124,7 @@ def play(cluster: Cluster, namespace: str, submit: Submitter, point: Point) -> T
     told = Told(point=point, killed=False, calls=0, code=UNUSABLE, said="", faults=Counter())
     seeds = random.Random(point.seed)
     while told.calls < CALLS and (told.code in (UNUSABLE, -9)):
-        kill = _Kill(point) if told.calls == 0 else None
+        kill = None if told.killed else _Kill(point)
         pki = cluster.folder / "pki"
         plan = seeded(seeds.getrandbits(32))
         with FaultProxy(cluster.server, pki, plan, kill.see if kill else _nothing) as proxy:
@@ -163,7 +163,7 @@ class _Kill:
 
     def see(self, request: str, moment: str) -> None:
         """Look at a request."""
-        if moment == self._point.when and re.match(MOMENTS[self._point.moment], request):
+        if moment == self._point.when and re.match(MOMENTS[self._point.moment][0], request):
             self._seen += 1
             if self._seen == self._point.count:
                 self._is_due = True
