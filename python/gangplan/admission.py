@@ -22,7 +22,7 @@ from gangplan.plan import Earmark, Plan, Rejection
 from gangplan.record import WAITING, GangRecord, Outcome, Owner, Reservation, enter
 from gangplan.record_snapshot import combine, queued
 from gangplan.snapshot import Snapshot
-from gangplan.store import ClusterView, Ending, Member, Store
+from gangplan.store import ClusterView, Ending, Gaps, Member, Store
 
 _GANG_PATH = re.compile(r"\$\.gangs\[(\d+)\]\.?(.*)")
 
@@ -49,6 +49,7 @@ def cycle(
     now: float,
     terms: Terms,
     members: Mapping[str, Member] | None = None,
+    gaps: Gaps = Gaps(),  # noqa: B008 -- it is frozen
 ) -> Decision:
     """Decide for all waiting gangs at once, in queue order.
 
@@ -58,10 +59,13 @@ def cycle(
         now: Seconds since 1970.
         terms: How long things are kept, and when room is.
         members: Name in ``cluster.running`` → the replica of a gang that it is, where it is one; None: nowhere.
+        gaps: What of the cluster could not be understood.
     """
     before = {record.name: record for record in sorted(records, key=lambda record: record.name)}
     after = dict(before)
-    snapshot, plan, unsound = decide(cluster, tuple(before.values()), now=now, terms=terms, members=members)
+    snapshot, plan, unsound = decide(
+        cluster, tuple(before.values()), now=now, terms=terms, members=members, gaps=gaps
+    )
     for name in sorted(plan.placements.keys() & before.keys()):
         record = after[name]
         if record.phase == "Impossible":
@@ -116,6 +120,7 @@ def decide(
     now: float,
     terms: Terms,
     members: Mapping[str, Member] | None = None,
+    gaps: Gaps = Gaps(),  # noqa: B008 -- it is frozen
 ) -> tuple[Snapshot, Plan, dict[str, str]]:
     """Solve for all gangs together; one that names what this cluster does not have does not stop the others.
 
@@ -125,6 +130,7 @@ def decide(
         now: Seconds since 1970.
         terms: How long things are kept, and when room is.
         members: As for :func:`cycle`.
+        gaps: As for :func:`cycle`.
 
     Returns:
         The snapshot without such gangs, the plan for it, and such gangs with what is wrong with them.
@@ -143,21 +149,38 @@ def decide(
         except InvalidInput as error:
             waiting = {record.name for record in taken if record.phase in WAITING}
             blamed = {
-                name: text for name, text in at_fault(snapshot, error.problems).items() if name in waiting
+                name: text
+                for name, text in at_fault(snapshot, error.problems, gaps).items()
+                if name in waiting
             }
             if not blamed:
                 raise
             unsound |= blamed
 
 
-def at_fault(snapshot: Snapshot, problems: Iterable[Problem]) -> dict[str, str]:
-    """Gangs of a snapshot that are wrong, and what is wrong with each."""
+def at_fault(snapshot: Snapshot, problems: Iterable[Problem], gaps: Gaps) -> dict[str, str]:
+    """Gangs of a snapshot that are wrong, and what is wrong with each.
+
+    Args:
+        snapshot: The snapshot.
+        problems: What is wrong with it.
+        gaps: What of the cluster could not be understood: it may be why a gang names what is not there.
+    """
     found: dict[str, list[str]] = {}
     for problem in problems:
         if (match := _GANG_PATH.fullmatch(problem.path)) is not None:
-            place = f"{match[2]}: " if match[2] else ""
-            found.setdefault(snapshot.gangs[int(match[1])].name, []).append(place + problem.message)
+            gang, place = snapshot.gangs[int(match[1])], f"{match[2]}: " if match[2] else ""
+            text = place + problem.message
+            if match[2] == "queue" and gang.queue is not None and gang.queue in gaps.queues:
+                text = f"queue {gang.queue} cannot be understood: {gaps.queues[gang.queue]}"
+            elif problem.code == "UNKNOWN_NAME" and "topology." in match[2]:
+                text += f"; {gaps.levels or _known_levels(snapshot)}"
+            found.setdefault(gang.name, []).append(text)
     return {name: "; ".join(texts) for name, texts in found.items()}
+
+
+def _known_levels(snapshot: Snapshot) -> str:
+    return f"the levels of this cluster are {', '.join((*snapshot.topology, 'node'))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +303,14 @@ def run_cycle(store: Store, view: ClusterView, *, now: float, terms: Terms) -> D
         nodes = frozenset(node.name for node in cluster.snapshot.nodes)
         if not run_settle(store, view.gone, now=now, terms=terms, nodes=nodes, ended=cluster.ended):
             return None
-        decision = cycle(cluster.snapshot, store.records(), now=now, terms=terms, members=cluster.members)
+        decision = cycle(
+            cluster.snapshot,
+            store.records(),
+            now=now,
+            terms=terms,
+            members=cluster.members,
+            gaps=cluster.gaps,
+        )
         try:
             for record in decision.writes:
                 store.update(record)

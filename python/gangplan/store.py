@@ -81,6 +81,19 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gaps:
+    """What a cluster says of itself and nobody understands. Gangs that it is about are told; the others go on.
+
+    Attributes:
+        queues: Queue → why it cannot be counted in.
+        levels: Why there are no levels; empty: they are understood, or there are none.
+    """
+
+    queues: Mapping[str, str] = field(default_factory=dict)
+    levels: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """What there is beside the records of gangs.
 
@@ -88,11 +101,13 @@ class Cluster:
         snapshot: Nodes, queues, quotas, and what holds a place on a node.
         members: Name in ``snapshot.running`` → the replica of a gang that it is, where it is one.
         ended: Bound gangs whose job has ended or is gone.
+        gaps: What could not be understood.
     """
 
     snapshot: Snapshot
     members: Mapping[str, Member] = field(default_factory=dict)
     ended: Mapping[str, Ending] = field(default_factory=dict)
+    gaps: Gaps = Gaps()
 
 
 class ClusterView(Protocol):

@@ -15,11 +15,12 @@ from cluster.bed.process import BedError
 from cluster.manifests import pod, tfjob
 from cluster.objects import create
 from gangplan.cli.main import app
-from gangplan.errors import Forbidden
+from gangplan.errors import Forbidden, NotFound
 from gangplan.kube.client import Connection, connect
 from gangplan.kube.cluster import LEASE_NAME, SYSTEM
+from gangplan.kube.events import Teller
 from gangplan.kube.gang_object import to_object
-from gangplan.kube.kinds import GANG, GANG_QUEUE, LEASE, NODE, POD, QUOTA, TFJOB, Kind
+from gangplan.kube.kinds import GANG, GANG_QUEUE, LEASE, NODE, POD, QUOTA, TFJOB, VOLUME, Kind
 from gangplan.kube.lease import LEASE_S, LeaseLock
 from gangplan.kube.priority import with_priority
 from gangplan.kube.snapshot import SnapshotReader
@@ -129,7 +130,7 @@ def store(connection: Connection, time: list[float], identity: str) -> GangStore
         clock=lambda: 1_000.0 + time[0],
         monotonic=lambda: time[0],
     )
-    return GangStore(connection, lock)
+    return GangStore(connection, lock, teller=Teller(connection, clock=lambda: 1_000.0 + time[0]))
 
 
 def test_people_may_use_all_kinds_once_it_is_installed(cluster: Cluster) -> None:
@@ -155,6 +156,10 @@ def test_who_admits_has_the_rights_that_it_uses_and_no_others(
     job["spec"]["runPolicy"]["schedulingPolicy"] = {"priorityClass": "system-node-critical"}
     wanted = submission(job, namespace=team, run_id="run", now=0.0)
     assert with_priority(admit, wanted).gang.priority == 2_000_001_000
+    with pytest.raises(
+        NotFound
+    ):  # as it does for each claim of a job, whose names the launch account may read
+        admit.get(VOLUME, "none")
     waiting, ended = first.create(asked(team, "waits")), first.create(asked(team, "ends"))
     with first.leadership() as leads:
         assert leads

@@ -78,7 +78,9 @@ class KubeCluster:
         records = self.store().records()
         if also is not None:
             records = (*(record for record in records if record.name != also.name), also)
-        return admission.decide(seen.snapshot, records, now=now, terms=terms, members=seen.members)
+        return admission.decide(
+            seen.snapshot, records, now=now, terms=terms, members=seen.members, gaps=seen.gaps
+        )
 
     def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
         """No process answers for a gang of a cluster: its time limits and its owner references do."""

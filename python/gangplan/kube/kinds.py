@@ -55,3 +55,16 @@ VOLCANO_GROUP = Kind(name="PodGroup", plural="podgroups", api_version="schedulin
 VOLCANO_QUEUE = Kind(
     name="Queue", plural="queues", api_version="scheduling.volcano.sh/v1beta1", namespaced=False
 )
+HYPER_NODE = Kind(
+    name="HyperNode", plural="hypernodes", api_version="topology.volcano.sh/v1alpha1", namespaced=False
+)
+PLUGINS_GROUP = Kind(name="PodGroup", plural="podgroups", api_version="scheduling.x-k8s.io/v1alpha1")
+KUEUE_TOPOLOGY = Kind(
+    name="Topology", plural="topologies", api_version="kueue.x-k8s.io/v1beta1", namespaced=False
+)
+OLD_KUEUE_TOPOLOGY = Kind(
+    name="Topology", plural="topologies", api_version="kueue.x-k8s.io/v1alpha1", namespaced=False
+)
+KAI_TOPOLOGY = Kind(
+    name="Topology", plural="topologies", api_version="kai.scheduler/v1alpha1", namespaced=False
+)

@@ -16,6 +16,23 @@ class _Read(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=
     """A part of an object; fields that are not named here are passed over."""
 
 
+class Notes(
+    msgspec.Struct,
+    frozen=True,
+    gc=False,
+    rename={
+        "group": "scheduling.k8s.io/group-name",
+        "volcano_group": "scheduling.volcano.sh/group-name",
+        "task": "volcano.sh/task-spec",
+    },
+):
+    """Annotations of a pod that say which PodGroup of Volcano it is of, and as what."""
+
+    group: str | None = None
+    volcano_group: str | None = None
+    task: str | None = None
+
+
 class Metadata(_Read, frozen=True):
     """Metadata of any object."""
 
@@ -26,6 +43,7 @@ class Metadata(_Read, frozen=True):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] | None = None
+    annotations: Notes | None = None
 
 
 class TaintOfNode(_Read, frozen=True):

@@ -68,7 +68,12 @@ def in_shape(
     for shape in shapes(wanted.gang):
         asked = new(shape, uid="", run_id=wanted.run_id, now=now)
         _, plan, unsound = admission.decide(
-            cluster.snapshot, (*others, asked), now=now, terms=terms, members=cluster.members
+            cluster.snapshot,
+            (*others, asked),
+            now=now,
+            terms=terms,
+            members=cluster.members,
+            gaps=cluster.gaps,
         )
         if shape.name in plan.placements:
             return replace(wanted, gang=shape)

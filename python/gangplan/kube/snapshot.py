@@ -4,27 +4,56 @@ All kinds are listed at the same resource version: one counter of the server's s
 read at one version was there together.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from gangplan.errors import Expired, NotInstalled
-from gangplan.kube import moments
+from gangplan.errors import Expired, Forbidden, NotInstalled
 from gangplan.kube.api import Api
-from gangplan.kube.camel import from_map
 from gangplan.kube.endings import endings
 from gangplan.kube.gang_object import full_name, name_of
-from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, TFJOB, Kind
+from gangplan.kube.kinds import (
+    GANG,
+    GANG_QUEUE,
+    GANG_TOPOLOGY,
+    HYPER_NODE,
+    KAI_TOPOLOGY,
+    KUEUE_TOPOLOGY,
+    NODE,
+    OLD_KUEUE_TOPOLOGY,
+    PLUGINS_GROUP,
+    POD,
+    QUOTA,
+    TFJOB,
+    VOLCANO_GROUP,
+    VOLCANO_QUEUE,
+    Kind,
+)
 from gangplan.kube.names import GANG_LABEL, REPLICA_INDEX, REPLICA_TYPE, ROLES, RUN_ID
 from gangplan.kube.objects import NodeObject, PodObject, QuotaObject, items_of, pod_of
+from gangplan.kube.pod_groups import groups_of
+from gangplan.kube.queue_tree import queues_of
 from gangplan.kube.quotas import namespace_quotas
-from gangplan.kube.resources import GangQueueSpec
 from gangplan.kube.topology import Levels, levels_of
 from gangplan.record import HOLDING
-from gangplan.snapshot import Node, Queue, Running, Snapshot, Taint
-from gangplan.store import Cluster, Member
+from gangplan.snapshot import Node, Running, Snapshot, Taint
+from gangplan.store import Cluster, Gaps, Member
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+PEERS = (
+    VOLCANO_QUEUE,
+    VOLCANO_GROUP,
+    HYPER_NODE,
+    PLUGINS_GROUP,
+    KUEUE_TOPOLOGY,
+    OLD_KUEUE_TOPOLOGY,
+    KAI_TOPOLOGY,
+)
+"""Kinds of others that are read where they are installed."""
 
 ENDED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that hold nothing any more."""
@@ -63,18 +92,25 @@ class SnapshotReader:
             topologies = readers.submit(self._custom, GANG_TOPOLOGY, version)
             gangs = readers.submit(self._custom, GANG, version)
             jobs = readers.submit(self._custom, TFJOB, version)
-            levels = levels_of(topologies.result())
+            peers = {kind: readers.submit(self._of_peer, kind, version) for kind in PEERS}
+            of = {kind: found.result() for kind, found in peers.items()}
+            levels = levels_of(topologies.result(), of[HYPER_NODE], _keyed(of), nodes.result())
+            known, left_out = queues_of(queues.result(), of[VOLCANO_QUEUE])
             holding = [pod for pod in pods.result() if pod.status.phase not in ENDED]
             members = dict(_members(holding, dict(_runs(gangs.result()))))
+            placed = [pod for pod in holding if pod.spec.node_name]
+            groups = groups_of(placed, of[VOLCANO_GROUP], of[PLUGINS_GROUP], {queue.name for queue in known})
             snapshot = Snapshot(
                 topology=levels.keys,
                 nodes=tuple(_node(node, levels) for node in nodes.result()),
-                queues=tuple(_queue(queue) for queue in queues.result()),
-                running=tuple(_running(pod) for pod in holding if pod.spec.node_name),
+                queues=known,
+                gangs=groups.gangs,
+                running=tuple(groups.running.get(_name(pod)) or _running(pod) for pod in placed),
                 quotas=namespace_quotas(quotas.result(), holding, members),
             )
         ended = dict(endings(self._api, gangs.result(), jobs.result()))
-        return Cluster(snapshot=snapshot, members=members, ended=ended)
+        gaps = Gaps(queues=left_out, levels=levels.unknown)
+        return Cluster(snapshot=snapshot, members=members, ended=ended, gaps=gaps)
 
     def _read(self, kind: Kind, type_: type[T], version: str) -> list[T]:
         return [item for page in self._api.pages(kind, version=version) for item in items_of(page, type_)]
@@ -85,6 +121,23 @@ class SnapshotReader:
             return self._api.list(kind, version=version).items
         except NotInstalled:
             return ()
+
+    def _of_peer(self, kind: Kind, version: str) -> tuple[dict[str, Any], ...]:
+        """The same of a peer's kind, which who reads may not be allowed to read: what it says then goes unsaid."""
+        try:
+            return self._custom(kind, version)
+        except Forbidden as error:
+            log.debug("not read: %s", error)
+            return ()
+
+
+def _keyed(of: Mapping[Kind, tuple[dict[str, Any], ...]]) -> dict[str, tuple[dict[str, Any], ...]]:
+    """Topologies by labels: those of Kueue in the newest version that is served."""
+    return {"Kueue": of[KUEUE_TOPOLOGY] or of[OLD_KUEUE_TOPOLOGY], "KAI": of[KAI_TOPOLOGY]}
+
+
+def _name(pod: PodObject) -> str:
+    return full_name(pod.metadata.namespace, pod.metadata.name)
 
 
 def _runs(gangs: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -127,24 +180,9 @@ def _node(node: NodeObject, levels: Levels) -> Node:
 def _running(pod: PodObject) -> Running:
     """A pod that holds a place. One that is being deleted holds it until it is gone."""
     return Running(
-        name=full_name(pod.metadata.namespace, pod.metadata.name),
+        name=_name(pod),
         node=pod.spec.node_name or "",
         pod=pod_of(pod),
         priority=pod.spec.priority,
         labels=pod.metadata.labels or {},
-    )
-
-
-def _queue(found: Mapping[str, Any]) -> Queue:
-    spec = from_map(GangQueueSpec, found["spec"])
-    return Queue(
-        name=found["metadata"]["name"],
-        created=int(moments.seconds(found["metadata"]["creationTimestamp"])),
-        parent=spec.parent,
-        priority=spec.priority,
-        limit=spec.limit,
-        open=spec.open,
-        weight=spec.weight,
-        deserved=spec.deserved,
-        guarantee=spec.guarantee,
     )

@@ -21,7 +21,8 @@ class Taken:
 
     Attributes:
         snapshot: Nodes, queues, levels, quotas, what runs, and the gangs that wait or hold room.
-        left_out: Waiting gangs that name what this cluster does not have, and what is wrong with each.
+        left_out: Queues and levels that cannot be understood, waiting gangs that name what this cluster does not have,
+            and what is wrong with each.
     """
 
     snapshot: Snapshot
@@ -37,11 +38,12 @@ def take(api: Api, *, now: float) -> Taken:
 
     Raises:
         ClusterError: The server does not answer or does not allow it.
-        InvalidInput: Queues, levels or quotas contradict each other; every problem is named.
+        InvalidInput: Quotas or gangs that hold room contradict themselves; every problem is named.
     """
     cluster = SnapshotReader(api).read()
     records = _records(api)
-    left_out: dict[str, str] = {}
+    left_out = {f"queue {name}": reason for name, reason in cluster.gaps.queues.items()}
+    left_out |= {"the levels": cluster.gaps.levels} if cluster.gaps.levels else {}
     while True:
         taken = [record for record in records if record.name not in left_out]
         snapshot = combine(cluster.snapshot, taken, now=now, members=cluster.members)
@@ -49,7 +51,9 @@ def take(api: Api, *, now: float) -> Taken:
         if not problems:
             return Taken(snapshot=snapshot, left_out=left_out)
         waiting = {record.name for record in taken if record.phase in WAITING}
-        faults = {name: text for name, text in at_fault(snapshot, problems).items() if name in waiting}
+        faults = {
+            name: text for name, text in at_fault(snapshot, problems, cluster.gaps).items() if name in waiting
+        }
         if not faults:
             raise InvalidInput(problems, "the cluster")
         left_out |= faults
