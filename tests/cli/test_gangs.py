@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import time
 
 import pytest
 from apimodel.server import Fault
@@ -100,6 +101,16 @@ def test_a_gang_is_shown_with_its_pods_its_operator_and_events(cluster):
     assert [event["phase"] for event in found["history"]] == ["Pending", "Bound"]
     assert [item["type"] for item in found["conditions"]] == ["Running"]
     assert len(found["events"]) == 3
+
+
+def test_room_that_is_kept_for_a_gang_is_told_with_its_time(cluster):
+    """Nothing runs yet, but its places are held."""
+    reservation = {"placement": {"worker": ["n2"]}, "expiresAt": "2026-01-01T00:10:00Z"}
+    cluster.set_status("waits", phase="Reserved", reason="admitted", reservation=reservation)
+    text = words(cluster("get", "waits", *N).stdout)
+    kept_until = time.strftime("%H:%M:%S", time.localtime(1767226200))
+    assert f"default/waits: Reserved admitted; its room is kept until {kept_until}" in text
+    assert "worker-0 n2 Pending 0 –" in text
 
 
 def test_replicas_that_do_not_run_are_told(cluster):
@@ -333,7 +344,7 @@ def test_names_are_completed_from_the_cluster_that_is_meant(cluster, monkeypatch
     assert complete(["get", *N, ""]) == ["runs", "waits"]
     assert complete(["get", "-n", "team", "w"]) == ["waits"]
     monkeypatch.setenv("GANGPLAN_CLUSTER", "kubernetes")
-    assert complete(["logs", "ru"]) == ["runs"]
+    assert complete(["logs", "ru"]) == complete(["explain", "ru"]) == ["runs"]
     assert complete(["delete", "runs", "default/w"]) == ["default/waits"]
     cluster.server.faults = lambda _: Fault(error=Unreachable)
     assert complete(["get", "ru"]) == []

@@ -7,7 +7,7 @@ import typer
 
 from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
-from gangplan.cli.place import Place
+from gangplan.cli.place import Place, complete_gang
 from gangplan.cli.solve import read_snapshot
 from gangplan.errors import NotFound
 from gangplan.options import SolveOptions
@@ -18,7 +18,10 @@ from gangplan.snapshot import Snapshot
 @exits.guarded
 def explain(
     gang: Annotated[
-        str | None, typer.Argument(metavar="[GANG]", help="The gang; without it all that wait.")
+        str | None,
+        typer.Argument(
+            metavar="[GANG]", help="The gang; without it all that wait.", autocompletion=complete_gang
+        ),
     ] = None,
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help="Snapshot; - is stdin.")

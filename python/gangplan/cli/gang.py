@@ -156,7 +156,13 @@ def delete(
 def _show(seen: GangView, *, is_cluster: bool) -> None:
     record = seen.record
     place = "" if record.position is None else f" (position {record.position})"
-    render.say(f"{record.name}: {record.outcome or record.phase}{place}\n  {record.reason}\n")
+    held = record.reservation
+    until = (
+        ""
+        if held is None or held.expires_at is None
+        else f"; its room is kept until {_clock(held.expires_at)}"
+    )
+    render.say(f"{record.name}: {record.outcome or record.phase}{place}\n  {record.reason}{until}\n")
     last = "restarts" if is_cluster else "pid"
     rows = [
         (
