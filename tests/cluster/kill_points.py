@@ -128,7 +128,7 @@ def play(cluster: Cluster, namespace: str, submit: Submitter, point: Point) -> T
         pki = cluster.folder / "pki"
         plan = seeded(seeds.getrandbits(32))
         with FaultProxy(cluster.server, pki, plan, kill.see if kill else _nothing) as proxy:
-            file = _kubeconfig(cluster, proxy, submit.folder / f"{point.number}-{told.calls}.kubeconfig")
+            file = kubeconfig_of(cluster, proxy, submit.folder / f"{point.number}-{told.calls}.kubeconfig")
             run = submit(
                 namespace,
                 point.job,
@@ -174,7 +174,8 @@ def _nothing(*_: object) -> None:
     pass
 
 
-def _kubeconfig(cluster: Cluster, proxy: FaultProxy, file: Path) -> Path:
+def kubeconfig_of(cluster: Cluster, proxy: FaultProxy, file: Path) -> Path:
+    """A kubeconfig of the administrator that leads through a proxy."""
     lines = (cluster.folder / "tokens.csv").read_text().splitlines()
     tokens = {name: token for token, name, *_ in (line.split(",") for line in lines)}
     authority = cluster.folder / "pki" / "ca.crt"

@@ -53,5 +53,8 @@ def test_chief_ps_and_workers_train_on_one_node_where_they_fit(
     assert len({pod["spec"]["nodeName"] for pod in pods}) == 1
     assert gangs_of(cluster, namespace)["train"]["outcome"] == "Succeeded"
     assert (tmp_path / "model" / "saved_model.pb").exists()
+    # A parameter server never ends by itself, and holds what the next test counts on.
+    cluster.kubectl("delete", "tfjob", "train", "-n", namespace, "--cascade=foreground", "--wait=false")
+    cluster.wait_until("its pods are gone", lambda: not pods_of(cluster, namespace))
     with capsys.disabled():
         sys.stdout.write(f"\nsubmitted to Succeeded in {seconds:.0f} s\n")
