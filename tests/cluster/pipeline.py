@@ -108,7 +108,7 @@ class Run:
     def finish(self, task: str, name: str) -> Step:
         """Wait until a step has ended, and take its outputs if it is green, as KFP does."""
         ended = wait_for_phase(self.cluster, self.namespace, name, "Succeeded", "Failed")
-        log = self.cluster.kubectl("logs", name, "-n", self.namespace)
+        log = self.cluster.admin.log(self.namespace, name)
         if ended["status"]["phase"] == "Failed":
             return Step(succeeded=False, outputs={}, log=log)
         told = json.loads((self.folder / "outputs" / name / "output.json").read_text())
@@ -124,10 +124,8 @@ class Run:
 
     def wait_for(self, name: str, words: str) -> None:
         """Wait until a step has said something."""
-        wait_for_phase(self.cluster, self.namespace, name, "Running", "Succeeded", "Failed")
-        self.cluster.wait_until(
-            f"{name} says {words}", lambda: words in self.cluster.kubectl("logs", name, "-n", self.namespace)
-        )
+        admin = self.cluster.admin
+        self.cluster.wait_until(f"{name} says {words}", lambda: words in admin.log(self.namespace, name))
 
     def kill(self, name: str) -> None:
         """End the pod of a step as a node that is lost would: nothing in it hears of it."""

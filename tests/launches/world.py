@@ -8,6 +8,7 @@ from apimodel.server import ApiServer
 from builders import tfjob
 from stores.gangs import gang_stores
 
+from gangplan.kube.cluster import SYSTEM
 from gangplan.kube.kinds import GANG, POD, TFJOB
 from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
@@ -26,7 +27,7 @@ class World:
 
     def __init__(self) -> None:
         crds = [yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))]
-        self.server = ApiServer(crds=crds, kinds=[TFJOB])
+        self.server = ApiServer(crds=crds, kinds=[TFJOB], namespaces=("default", SYSTEM))
         self.time = [0.0]
         self.store = gang_stores(self.server, "default", self.time).open()
         roles = {"PS": {}, "Worker": {"replicas": 2}}

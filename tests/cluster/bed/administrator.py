@@ -28,6 +28,15 @@ class Administrator:
             return None
         return answer.json() if answer.ok else None
 
+    def log(self, namespace: str, pod: str) -> str:
+        """What a pod has said so far; empty where nothing is to be had."""
+        path = f"{self.server}/api/v1/namespaces/{namespace}/pods/{pod}/log"
+        try:
+            answer = self._session.get(path, timeout=30)
+        except requests.RequestException:
+            return ""
+        return answer.text if answer.ok else ""
+
     def create(self, path: str, item: dict[str, Any]) -> None:
         """Create an object.
 

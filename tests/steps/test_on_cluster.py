@@ -1,0 +1,121 @@
+"""A run on a modelled cluster: launched, published, released; each may come twice, or after somebody was killed."""
+
+import copy
+from pathlib import Path
+
+import pytest
+from launches.world import World
+
+from gangplan.config import settings
+from gangplan.kube import own_pod
+from gangplan.kube.kinds import NODE, POD, TFJOB
+from gangplan.steps.on_cluster import OnCluster
+from gangplan.steps.run import Run
+
+WORKFLOW = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "run-1", "uid": "w"}
+
+
+@pytest.fixture
+def world() -> World:
+    """An admitted gang that nobody has launched yet, and nodes with room for more."""
+    made = World()
+    offer = {"cpu": "4", "memory": "4Gi", "pods": "110"}
+    status = {"allocatable": offer, "conditions": [{"type": "Ready", "status": "True"}]}
+    for name in ("n1", "n2"):
+        made.server.create(NODE, {"metadata": {"name": name}, "spec": {}, "status": status})
+    return made
+
+
+def place(world: World, folder: Path, run_id: str = "run") -> OnCluster:
+    run = Run(run_id=run_id, name="j", folder=folder, settings=settings(environment={}))
+    return OnCluster(run, world.server, namespace="default", owners=(), sleep=world.sleep)
+
+
+def manifest(world: World) -> dict:
+    """The TFJob as admit hands it on: without what only a launch adds."""
+    made = {**copy.deepcopy(world.wanted.manifest), "metadata": {"name": "j"}}
+    for spec in made["spec"]["tfReplicaSpecs"].values():
+        del spec["template"]["spec"]["schedulingGates"]
+        del spec["template"]["metadata"]
+    return made
+
+
+def test_a_job_is_launched_and_told_replica_by_replica(world, tmp_path):
+    lines: list[str] = []
+    ended = place(world, tmp_path).launch(manifest(world), tell=lines.append)
+    assert (ended.name, ended.state) == ("default/j", "Succeeded")
+    assert [(item.name, item.node) for item in ended.replicas] == [
+        ("ps-0", "n1"),
+        ("worker-0", "n1"),
+        ("worker-1", "n2"),
+    ]
+    assert "worker-1 on n2: Pending" in lines
+
+
+def test_a_launch_that_comes_twice_tells_the_same_and_starts_nothing(world, tmp_path):
+    first = place(world, tmp_path).launch(manifest(world), tell=lambda _: None)
+    place(world, tmp_path).published()
+    uid = world.server.get(TFJOB, "j", namespace="default")["metadata"]["uid"]
+    again = place(world, tmp_path).launch(manifest(world), tell=lambda _: None)
+    assert (again.state, again.reason) == (first.state, first.reason)
+    assert world.server.get(TFJOB, "j", namespace="default")["metadata"]["uid"] == uid
+
+
+def test_only_a_published_failure_is_launched_anew(world, tmp_path):
+    world.disrupted_attempts = 3
+    failed = place(world, tmp_path).launch(manifest(world), tell=lambda _: None)
+    adopted = place(world, tmp_path).launch(manifest(world), tell=lambda _: None)
+    assert (failed.state, adopted.state, adopted.reason) == ("Failed", "Failed", failed.reason)
+    place(world, tmp_path).published()
+    assert place(world, tmp_path).launch(manifest(world), tell=lambda _: None).state == "Succeeded"
+    assert world.store.get("default/j").attempt == 4
+
+
+def test_release_leaves_a_job_that_has_ended(world, tmp_path):
+    place(world, tmp_path).launch(manifest(world), tell=lambda _: None)
+    released = place(world, tmp_path).release()
+    assert (released.phase, released.outcome) == ("Finished", "Succeeded")
+    assert world.left()[0] == ["j"]
+
+
+@pytest.mark.parametrize("looks", range(5))
+def test_release_ends_a_job_that_runs_wherever_it_stands(world, tmp_path, looks):
+    world.runs_for = 1_000
+    sleeps = iter(range(looks + 1))
+
+    def until_killed(seconds: float) -> None:
+        if next(sleeps) == looks:
+            raise SystemExit
+        world.sleep(seconds)
+
+    launch = place(world, tmp_path)
+    launch._sleep = until_killed
+    with pytest.raises(SystemExit):
+        launch.launch(manifest(world), tell=lambda _: None)
+    assert world.server.get(TFJOB, "j", namespace="default"), "who is told to end deletes nothing"
+    released = place(world, tmp_path).release()
+    assert (released.phase, released.outcome, released.reason) == (
+        "Finished",
+        "Canceled",
+        "the run ended first",
+    )
+    assert world.left()[:2] == ([], [])
+    assert place(world, tmp_path).release() == released
+
+
+def test_release_knows_only_its_own_run(world, tmp_path):
+    before = world.store.get("default/j")
+    assert place(world, tmp_path, run_id="another").release() is None
+    assert world.store.get("default/j") == before
+    world.store.remove(before)
+    assert place(world, tmp_path).release() is None
+
+
+def test_what_a_step_makes_goes_with_its_workflow(world):
+    owners = [WORKFLOW | {"controller": True}, {**WORKFLOW, "apiVersion": "v1", "kind": "Node"}]
+    metadata = {"name": "step", "namespace": "default", "ownerReferences": owners}
+    world.server.create(POD, {"metadata": metadata, "spec": {"containers": [{"name": "main", "image": "i"}]}})
+    assert own_pod.owners(world.server, namespace="default", name="step") == (
+        WORKFLOW | {"blockOwnerDeletion": False},
+    )
+    assert own_pod.owners(world.server, namespace="default", name="run-by-hand") == ()
