@@ -6,8 +6,11 @@ set, and the Workflow owns the pods. What they write lies on the shared volume.
 
 import itertools
 import json
+import os
 import re
+import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +20,22 @@ import yaml
 from cluster.bed.image import PROJECT
 from cluster.bed.outside import Cluster
 from cluster.manifests import pod
-from cluster.objects import create, pods_of, wait_for_phase
+from cluster.objects import create, wait_for_phase
 
 MOUNT = "/training"
 """Where every step and every replica sees the shared volume."""
 
 COMPILED = Path(__file__).parents[2] / "pipelines" / "compiled"
+
+
+EMISSARY = """
+import os, signal, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], start_new_session=True)
+signal.signal(signal.SIGTERM, lambda *_: os.killpg(child.pid, signal.SIGTERM))
+code = child.wait()
+sys.exit(code if code >= 0 else 128 - code)
+"""
+"""Hands SIGTERM on to the whole step, as Argo's emissary does; without it process 1, a shell, would not hear of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +105,7 @@ class Run:
         command = [word.replace("{{$}}", given) for word in (*executor["command"], *executor["args"])]
         made = pod(
             name,
-            command,
+            ["python3", "-c", EMISSARY, *command],
             image=PROJECT,
             serviceAccountName=self.account,
             volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": self.claim}}],
@@ -127,10 +140,15 @@ class Run:
         admin = self.cluster.admin
         self.cluster.wait_until(f"{name} says {words}", lambda: words in admin.log(self.namespace, name))
 
+    def end(self, name: str) -> None:
+        """Tell a step to end, as a drain or Terminate does: SIGTERM, and SIGKILL after a second."""
+        self.cluster.kubectl("delete", "pod", name, "-n", self.namespace, "--grace-period=1")
+
     def kill(self, name: str) -> None:
-        """End the pod of a step as a node that is lost would: nothing in it hears of it."""
-        self.cluster.kubectl("delete", "pod", name, "-n", self.namespace, "--force", "--grace-period=0")
-        self.cluster.wait_until("it is gone", lambda: name not in pods_of(self.cluster, self.namespace))
+        """End a step so that nothing in it hears of it."""
+        for process in step_processes(name):
+            os.kill(process, signal.SIGKILL)
+        wait_for_phase(self.cluster, self.namespace, name, "Failed")
 
     def _ir(self) -> Any:
         return yaml.safe_load((COMPILED / f"{self.pipeline}.yaml").read_text())
@@ -202,6 +220,16 @@ class Run:
         uid = self.cluster.admin.get(path)["metadata"]["uid"]
         owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": self.run_id, "uid": uid}
         return owner | {"controller": True, "blockOwnerDeletion": True}
+
+
+def step_processes(name: str) -> list[int]:
+    """Processes of this machine that are those of a step, which has its pod's name in its environment."""
+    wanted, found = f"KFP_POD_NAME={name}".encode(), []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
 
 
 def reason_of(step: Step) -> str:

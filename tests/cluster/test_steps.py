@@ -159,7 +159,7 @@ def test_a_step_that_is_told_to_end_deletes_nothing(new_run: NewRun) -> None:
     run.run("admit")
     first = run.start("launch-tfjob")
     run.wait_for(first, "worker-0 | begun")
-    run.cluster.kubectl("delete", "pod", first, "-n", run.namespace, "--grace-period=5")
+    run.end(first)
     assert not (job_of(run) or {})["metadata"].get("deletionTimestamp")
     assert (gang_of(run) or {})["status"]["phase"] == "Bound"
     go(run)
@@ -172,7 +172,7 @@ def test_a_step_that_waits_and_is_told_to_end_keeps_its_place(new_run: NewRun) -
     blocker.run("admit")
     waiting = run.start("admit")
     run.wait_for(waiting, "Pending at position 1")
-    run.cluster.kubectl("delete", "pod", waiting, "-n", run.namespace, "--grace-period=5")
+    run.end(waiting)
     assert (gang_of(run) or {})["status"]["phase"] == "Pending"
     blocker.run("release")
     assert run.run("admit").outputs["outcome"] == "Admitted"
@@ -233,3 +233,25 @@ def test_a_job_that_fails_unwatched_is_adopted_and_only_a_published_failure_is_t
     assert again.outputs["outcome"] == "Failed"
     metadata = (job_of(run) or {})["metadata"]
     assert (metadata["uid"] != uid, metadata["labels"]["gangplan.dev/attempt"]) == (True, "2")
+
+
+def test_a_replica_that_is_evicted_does_not_end_the_run(new_run: NewRun) -> None:
+    """Whether the operator makes its pod anew or fails the job: the run goes on to its end, in one job at a time."""
+    run = new_run(tfjob_yaml=small(f"echo begun; {UNTIL_TOLD} true"))
+    run.run("admit")
+    launching = run.start("launch-tfjob")
+    run.wait_for(launching, "worker-0 | begun")
+    name = f"{gang_name('j', run.run_id)}-worker-1"
+    uid = pods_of(run.cluster, run.namespace)[name]["metadata"]["uid"]
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+    path = f"/api/v1/namespaces/{run.namespace}/pods/{name}/eviction"
+    run.cluster.admin.create(path, eviction | {"deleteOptions": {"gracePeriodSeconds": 1}})
+
+    def runs_again() -> bool:
+        pod = pods_of(run.cluster, run.namespace).get(name)
+        return bool(pod) and pod["metadata"]["uid"] != uid and pod["status"]["phase"] == "Running"
+
+    run.cluster.wait_until("another pod of the replica runs", runs_again)
+    go(run)
+    launched = run.finish("launch-tfjob", launching)
+    assert launched.outputs["outcome"] == "Succeeded", launched.log

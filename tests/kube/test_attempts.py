@@ -5,10 +5,12 @@ import itertools
 from dataclasses import replace
 
 import pytest
+from apimodel.server import Fault
 from launches.seen import CREATED, PLACES, RUNNING, disrupted, job, pod, pods, record
 from launches.world import Killed, World
 
 from gangplan import admission, attempts
+from gangplan.errors import Expired, Forbidden, Unreachable
 from gangplan.kube.actions import Admit, Again, Create, Delete, End, Seen
 from gangplan.kube.kinds import TFJOB
 from gangplan.kube.launch import Launch, Patience
@@ -132,6 +134,26 @@ def test_a_preempted_job_runs_again_where_there_is_room(world):
     assert world.server.get(TFJOB, "j", namespace="default")["metadata"]["labels"][ATTEMPT] == "2"
     phases = [event.phase for event in world.store.get("default/j").history]
     assert phases == ["Pending", "Reserved", "Bound", "Pending", "Reserved", "Bound", "Finished"]
+
+
+def test_a_pod_that_was_preempted_and_is_gone_at_the_next_look_is_not_forgotten(world):
+    world.lets_see_disruption = False
+    assert world.launcher().run().outcome == "Succeeded"
+    assert "worker-1: it was preempted: by another" in world.store.get("default/j").history[3].reason
+
+
+def test_who_may_not_watch_pods_goes_without(world):
+    world.disrupted_attempts = 0
+    world.server.faults = lambda about: Fault(error=Forbidden) if about.verb == "watch" else None
+    assert world.launcher().run().outcome == "Succeeded"
+
+
+def test_a_watch_that_breaks_off_or_is_too_old_loses_no_job(world):
+    failures = itertools.cycle([Expired, Unreachable, None])
+    world.server.faults = lambda about: (
+        Fault(error=error) if about.verb == "watch" and (error := next(failures)) else None
+    )
+    assert world.launcher().run().outcome == "Succeeded"
 
 
 def test_after_its_last_attempt_it_has_failed(world):

@@ -71,6 +71,11 @@ ENDS = {
         "Evicted",
         "it was evicted: disk",
     ),
+    "deletion by hand": (
+        ended(143) | {"deleted": True},
+        "",
+        "its pod was deleted by somebody else",
+    ),
     "a lost node": (
         disrupted("DeletionByTaintManager", "not ready"),
         "NodeLost",

@@ -44,7 +44,10 @@ def pod(
     spec = {"schedulingGates": [{"name": "gangplan.dev/placement"}]} if gated else {}
     if node and not gated:
         spec["nodeName"] = node
-    return {"metadata": {"name": f"j-{kind}-{index}", "labels": labels}, "spec": spec, "status": status}
+    metadata = {"name": f"j-{kind}-{index}", "uid": f"{kind}-{index}", "labels": labels}
+    if status.pop("deleted", False):
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return {"metadata": metadata, "spec": spec, "status": status}
 
 
 def pods(**fields) -> tuple[dict, ...]:

@@ -38,6 +38,7 @@ class World:
         self.runs_for = 3
         self.makes_pods = True
         self.disrupted_attempts = 0
+        self.lets_see_disruption = True
 
     def launcher(self) -> Launcher:
         return Launcher(
@@ -113,6 +114,8 @@ class World:
         """A pod makes room for one of a higher priority."""
         status = disrupted("PreemptionByScheduler", "by another")
         self.server.patch(POD, pod, {"status": status}, namespace="default", subresource="status")
+        if not self.lets_see_disruption:
+            self.server.delete(POD, pod, namespace="default")
 
     def left(self) -> tuple[list[str], list[str], str, str | None]:
         self.server.faults = None

@@ -16,6 +16,7 @@ class Seen:
     Attributes:
         job: The TFJob of the gang's name; None: none.
         pods: Its pods.
+        passed: Pods of it that are gone, and ended badly or were made to go.
         record: The record of the gang; None: none.
         group: Volcano's PodGroup of that name; None: none, or not looked for.
     """
@@ -23,6 +24,7 @@ class Seen:
     job: Object | None
     pods: Sequence[Object]
     record: GangRecord | None
+    passed: Sequence[Object] = ()
     group: Object | None = None
 
 

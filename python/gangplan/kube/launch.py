@@ -120,11 +120,13 @@ class Launch:
         if job is not None:
             self._was_there = True
         if self._ending is not None:
-            ended = ending(job, seen.pods) if job is not None and self._spares_ended else None
+            ended = (
+                ending(job, (*seen.pods, *seen.passed)) if job is not None and self._spares_ended else None
+            )
             return self._until_gone(seen) if ended is None else [ended]
         record = record if record is not None and record.run_id == self.run_id else None
         late = job is not None and record is not None and _attempt_of(job) < record.attempt
-        if job is not None and (ended := ending(job, seen.pods)) is not None:
+        if job is not None and (ended := ending(job, (*seen.pods, *seen.passed))) is not None:
             if ended.outcome == "Succeeded":
                 return [ended]
             if not late:

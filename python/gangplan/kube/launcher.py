@@ -24,6 +24,7 @@ from gangplan.kube.gang_object import full_name
 from gangplan.kube.kinds import POD, TFJOB, VOLCANO_GROUP
 from gangplan.kube.launch import Launch, renewed
 from gangplan.kube.names import ATTEMPT, JOB_NAME
+from gangplan.kube.pod_history import PodHistory
 from gangplan.store import Store
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class Launcher:
         self._api, self._store, self._manifest, self._launch = api, store, manifest, launch
         self._clock, self._sleep, self._poll_s, self._on_look = clock, sleep, poll_s, on_look
         self._admit = admit
+        self._pods = PodHistory(api)
         self._name: str = manifest["metadata"]["name"]
         self._namespace: str = manifest["metadata"]["namespace"]
         self._gang = full_name(self._namespace, self._name)
@@ -93,6 +95,7 @@ class Launcher:
 
     def _go_on(self, *, until_bound: bool) -> End | None:
         while True:
+            began = self._clock()
             try:
                 seen = self._look()
                 self._on_look(seen)
@@ -111,18 +114,21 @@ class Launcher:
                 log.debug("looking again: %s", error)
             except (Unreachable, Expired, InvalidInput) as error:
                 log.warning("asking again: %s", error)
-            self._sleep(self._poll_s)
+            # A look at what has passed takes its time on a server.
+            self._sleep(max(0.0, self._poll_s - (self._clock() - began)))
 
     def _look(self) -> Seen:
+        self._pods.follow(for_s=self._poll_s)
         try:
             job = self._api.get(TFJOB, self._name, namespace=self._namespace)
         except NotFound:
             job = None
-        pods = self._api.list(POD, namespace=self._namespace, labels=f"{JOB_NAME}={self._name}")
+        pods = self._pods.now(namespace=self._namespace, labels=f"{JOB_NAME}={self._name}")
         record = self._store.get(self._gang)
-        waits = not pods.items or self._launch.enforcement == "volcano"
+        waits = not pods or self._launch.enforcement == "volcano"
         group = self._group() if waits and record is not None and record.phase == "Reserved" else None
-        return Seen(job=job, pods=pods.items, record=record, group=group)
+        uid = None if job is None else job["metadata"].get("uid")
+        return Seen(job=job, pods=pods, passed=self._pods.passed(uid), record=record, group=group)
 
     def _group(self) -> Object | None:
         """Volcano's PodGroup of the job; it only explains, so that whoever may not read it does without."""

@@ -31,7 +31,7 @@ class Trouble:
 
     Attributes:
         cause: Stable name of the kind: ``ImagePull``, ``Unschedulable``, ``Evicted``, ``Preempted``, ``OOMKilled``,
-            ``NodeLost``, ``Config``, ``Crashed``.
+            ``NodeLost``, ``Config``, ``Deleted``, ``Crashed``.
         replica: The replica, ``worker-1``.
         text: What is wrong, in a sentence.
         since: Seconds since 1970 from which it is so; None: not told.
@@ -68,13 +68,14 @@ def _conditions(item: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def troubles(pods: Sequence[Pod]) -> tuple[Trouble, ...]:
     """What is wrong with the replicas, those that ended first."""
     found = [trouble for pod in pods for trouble in _troubles_of(pod)]
-    return tuple(sorted(found, key=lambda trouble: (trouble.since or 0.0, trouble.replica)))
+    # Within the same second: what was deleted was mostly deleted because of the others.
+    return tuple(sorted(found, key=lambda item: (item.since or 0.0, item.cause == "Deleted", item.replica)))
 
 
 def _troubles_of(pod: Pod) -> Iterator[Trouble]:
     replica = replica_name(pod)
     status = pod.get("status") or {}
-    if status.get("phase") == "Failed":
+    if has_ended_badly(pod):
         yield _failure(pod, replica)
         return
     for item in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
@@ -95,17 +96,23 @@ def _troubles_of(pod: Pod) -> Iterator[Trouble]:
             yield Trouble(cause="Unschedulable", replica=replica, text=text, since=since)
 
 
+def has_ended_badly(pod: Pod) -> bool:
+    """Whether a pod has failed, or was made to go."""
+    status = pod.get("status") or {}
+    going = bool(pod["metadata"].get("deletionTimestamp")) and bool(_disruption(pod))
+    return status.get("phase") == "Failed" or going
+
+
+def _disruption(pod: Pod) -> Mapping[str, Any]:
+    """Why a pod was made to go by others than its owner; empty if it was not."""
+    found = (item for item in _conditions(pod) if item.get("type") == "DisruptionTarget")
+    return next((item for item in found if item.get("status") == "True"), {})
+
+
 def _failure(pod: Pod, replica: str) -> Trouble:
     status = pod["status"]
     ended = terminated(pod) or {}
-    disrupted: Mapping[str, Any] = next(
-        (
-            item
-            for item in _conditions(pod)
-            if item.get("type") == "DisruptionTarget" and item.get("status") == "True"
-        ),
-        {},
-    )
+    disrupted = _disruption(pod)
     # A node that is gone has not told how the container ended.
     since = _seconds(disrupted.get("lastTransitionTime") or ended.get("finishedAt"))
     reason, by = status.get("reason") or "", disrupted.get("reason") or ""
@@ -118,6 +125,8 @@ def _failure(pod: Pod, replica: str) -> Trouble:
         cause, text = "NodeLost", "its node is gone"
     elif ended.get("reason") == "OOMKilled":
         cause, text = "OOMKilled", "it needed more memory than its limit (OOMKilled)"
+    elif pod["metadata"].get("deletionTimestamp"):
+        cause, text = "Deleted", "its pod was deleted by somebody else"
     elif (code := ended.get("exitCode")) is not None:
         cause, text = "Crashed", f"it ended with exit code {code}"
     else:
