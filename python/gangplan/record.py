@@ -125,6 +125,11 @@ class GangRecord:
         return self.gang.name
 
     @property
+    def standing(self) -> str:
+        """Where it stands and why, in a few words: ``Pending: needs 4 GPUs``."""
+        return ": ".join(filter(None, (self.outcome or self.phase, self.reason)))
+
+    @property
     def finished_at(self) -> float | None:
         """Seconds since 1970 at which it ended; None if it has not."""
         return self.history[-1].at if self.phase == "Finished" and self.history else None

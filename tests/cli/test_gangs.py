@@ -150,7 +150,7 @@ def test_logs_of_all_replicas_or_of_one_are_printed(cluster):
     told = cluster("logs", "runs", "worker-6", *N, code=1).stderr
     assert "default/runs has no replica worker-6; it has worker-0, worker-1" in told
     told = cluster("logs", "waits", *N, code=1).stderr
-    assert "nothing that a replica of default/waits has said is still here: it is Pending" in told
+    assert "nothing that a replica of default/waits has said is still here; it is Pending" in told
 
 
 @pytest.mark.parametrize("replica", [None, "worker-2"])

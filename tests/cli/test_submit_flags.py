@@ -87,12 +87,14 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_flag(cluster):
     words = (
         "submit", "--name", "Mnist_1", "--workers", "2", "--worker-cpu", "many", "--chief", "2", "--ps-cpu", "1",
         "--env", "novalue", "--worker-memory", "-1", "--priority", "12345678901", "--dry-run",
+        "--volume", "data",
     )  # fmt: skip
     told = cluster(*words, code=3).stderr
     assert "the job from flags: " in told
     found = problems(told)
     assert set(found) == {
         "--name", "--image", "--worker-cpu", "--worker-memory", "--chief", "--ps-cpu", "--env", "--priority",
+        "--volume",
     }  # fmt: skip
     assert found["--image"] == "must be given"
     assert "at most one chief, not 2" in found["--chief"]

@@ -140,10 +140,15 @@ def test_a_name_that_a_job_has_is_refused_before_anything_is_asked_for(cluster, 
     assert told in refused(cluster, job(), code=4)
 
 
+def test_a_namespace_that_is_not_there_is_told(cluster):
+    told = refused(cluster, job(), "-n", "nowhere", code=1)
+    assert "there is no namespace nowhere: create it, or name another with --namespace" in told
+
+
 def test_a_name_that_a_waiting_gang_has_is_refused(cluster):
     cluster.add_gang("mnist", 1, runId="r1")
     told = refused(cluster, job(), code=4)
-    assert "there is a gang default/mnist already, which is Pending" in told
+    assert "there is a gang default/mnist already (Pending): wait for its end" in told
     assert "gangplan delete mnist -n default" in told
 
 

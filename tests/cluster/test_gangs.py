@@ -173,6 +173,15 @@ def test_what_the_server_refuses_is_told_before_anything_is_asked_for(
     assert everything(cluster, namespace) == {"gangs": [], "tfjobs": [], "pods": []}
 
 
+def test_a_namespace_that_is_not_there_is_told(cluster: Cluster) -> None:
+    submit, *words = flags("x", 1, "true")
+    where = ("-n", "nowhere", "--kubeconfig", str(cluster.kubeconfig()))
+    command = [sys.executable, "-m", "gangplan.cli.main", submit, *where, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "there is no namespace nowhere" in done.stderr
+
+
 def test_an_image_that_cannot_be_pulled_ends_the_job_with_nothing_left(
     cluster: Cluster, namespace: str, gangplan: Run
 ) -> None:

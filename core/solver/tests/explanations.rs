@@ -6,8 +6,10 @@ mod clusters;
 
 use std::sync::atomic::AtomicBool;
 
-use clusters::{gang, member, node, plan_for, pod, queue, require, role, texts};
-use gangplan_solver::document::{Gang, Node, Plan, Rejection, Snapshot, SolveOptions, Stage, StoppedBy};
+use clusters::{amounts, gang, member, node, plan_for, pod, queue, require, role, texts};
+use gangplan_solver::document::{
+    Gang, NamespaceQuota, Node, Plan, Rejection, Snapshot, SolveOptions, Stage, StoppedBy,
+};
 use gangplan_solver::{Error, solve};
 
 fn machine(name: &str, rack: &str, gpus: u8) -> Node {
@@ -47,6 +49,21 @@ fn two_jobs_that_fit_one_at_a_time_do_not_block_each_other() {
     );
     let holder = &rejection.holders[0];
     assert_eq!((holder.name.as_str(), holder.amount.as_str(), holder.reserved), ("first", "4", true));
+}
+
+#[test]
+fn what_a_namespace_can_never_allow_is_impossible_and_what_it_has_given_away_is_not() {
+    let quota = |hard, used| NamespaceQuota {
+        namespace: String::new(),
+        hard: amounts(&[("nvidia.com/gpu", hard)]),
+        used: amounts(&[("nvidia.com/gpu", used)]),
+    };
+    for (hard, used, impossible) in [(3, 0, true), (4, 2, false)] {
+        let mut snapshot = racks(vec![machine("n1", "r1", 8)], vec![job("a", 4)]);
+        snapshot.quotas.push(quota(hard, used));
+        let rejection = &plan_for(&snapshot).rejections["a"];
+        assert_eq!((rejection.rule.as_str(), rejection.impossible), ("NAMESPACE_QUOTA_EXCEEDED", impossible));
+    }
 }
 
 #[test]

@@ -94,9 +94,8 @@ def _decided(
         records = {record.name: record for record in gangs.records()}
         gang = None if gang is None else gangs.full_name(gang)
         if gang in records and records[gang].phase == "Finished":
-            ended = records[gang]
             raise NotFound(
-                f"{gang} waits for nothing any more: {ended.outcome}: {ended.reason}",
+                f"{gang} waits for nothing any more: {records[gang].standing}",
                 verb="explain",
                 kind="Gang",
                 name=gang,

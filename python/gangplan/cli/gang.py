@@ -162,7 +162,8 @@ def _show(seen: GangView, *, is_cluster: bool) -> None:
         if held is None or held.expires_at is None
         else f"; its room is kept until {_clock(held.expires_at)}"
     )
-    render.say(f"{record.name}: {record.outcome or record.phase}{place}\n  {record.reason}{until}\n")
+    render.say(f"{record.name}: {record.outcome or record.phase}{place}\n  {record.reason}{until}")
+    render.say("")
     last = "restarts" if is_cluster else "pid"
     rows = [
         (
@@ -178,7 +179,8 @@ def _show(seen: GangView, *, is_cluster: bool) -> None:
         render.table(("replica", "node", "state", last, "exit code"), rows)
         render.say("")
     if seen.troubles:
-        render.say("\n".join([*seen.troubles, ""]))
+        render.say("\n".join(seen.troubles))
+        render.say("")
     render.table(
         ("time", "phase", "reason"),
         [(_clock(event.at), event.phase, event.reason) for event in record.history],

@@ -134,13 +134,16 @@ def takes_job_flags(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def manifest_of(job: JobFlags, command: Sequence[str], *, run_id: str) -> dict[str, Any]:
+def manifest_of(
+    job: JobFlags, command: Sequence[str], *, run_id: str, before: Sequence[Problem] = ()
+) -> dict[str, Any]:
     """The TFJob that flags describe.
 
     Args:
         job: The flags.
         command: Program and arguments of every replica; empty: the image says.
         run_id: The run that it belongs to.
+        before: What is wrong with other flags; it is told too.
 
     Raises:
         InvalidInput: Flags are missing or wrong; every problem is named with its flag.
@@ -149,6 +152,7 @@ def manifest_of(job: JobFlags, command: Sequence[str], *, run_id: str) -> dict[s
     from gangplan.kube.tfjob import read, write
 
     env, problems = _environment(job.env or ())
+    problems += before
     sizes = job.sizes()
     problems += [
         Problem(

@@ -14,7 +14,7 @@ from gangplan.cli import exits, render
 from gangplan.cli.job_flags import JobFlags, manifest_of, takes_job_flags, told_by_flags
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.config import Enforcement, settings
-from gangplan.errors import Forbidden
+from gangplan.errors import Forbidden, InvalidInput, Problem
 from gangplan.record import HOLDING, GangRecord
 from gangplan.signals import interrupting, uninterrupted
 
@@ -147,16 +147,23 @@ def submit(
 def _manifest(job: JobFlags, words: list[str], volumes: list[str], run_id: str) -> dict[str, Any]:
     """The TFJob of a file or of flags, with its volumes."""
     from gangplan.kube.tfjob import read
-    from gangplan.kube.volumes import mounted, parse_mounts
+    from gangplan.kube.volumes import Mount, mounted, parse_mounts
 
-    mounts = parse_mounts(volumes)
+    mounts: tuple[Mount, ...] = ()
+    wrong: tuple[Problem, ...] = ()
+    try:
+        mounts = parse_mounts(volumes)
+    except InvalidInput as error:
+        if not job.given:
+            raise
+        wrong = error.problems
     if job.given:
         if len(words) == 1 and words[0].endswith((".yaml", ".yml", ".json")):
             raise typer.BadParameter(
                 f"{words[0]} does not go with {', '.join(job.given)}: a file says these itself",
                 param_hint="FILE",
             )
-        manifest = manifest_of(job, words, run_id=run_id)
+        manifest = manifest_of(job, words, run_id=run_id, before=wrong)
     elif len(words) != 1:
         wanted = "needs a file, or --name, --image and --workers and so on before -- COMMAND"
         raise typer.BadParameter(wanted, param_hint="FILE")

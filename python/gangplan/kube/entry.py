@@ -54,6 +54,7 @@ def see_that_it_is_taken(api: Api, wanted: Submission) -> None:
         InvalidInput: The server, or a webhook of it, refuses it.
         NotInstalled: The server knows no TFJobs.
         Forbidden: The identity that we use may not create it.
+        NotFound: There is no such namespace.
     """
     try:
         api.would_create(TFJOB, wanted.manifest)
@@ -71,6 +72,10 @@ def see_that_it_is_taken(api: Api, wanted: Submission) -> None:
             name=wanted.name,
             namespace=wanted.namespace,
         ) from error
+    except NotFound as error:
+        where = wanted.namespace
+        message = f"there is no namespace {where}: create it, or name another with --namespace"
+        raise NotFound(message, verb="create", kind=TFJOB.name, name=wanted.name, namespace=where) from error
     except Refused as error:
         raise InvalidInput(
             sorted(_problems(error)), f"TFJob {wanted.name}, as the server judges it"
@@ -165,7 +170,7 @@ def _forget(store: Store, record: GangRecord) -> None:
 def _waits_already(found: GangRecord) -> AlreadyExists:
     namespace, name = split_name(found.name)
     message = (
-        f"there is a gang {found.name} already, which is {found.phase} ({found.reason}): wait for its end, choose "
-        f"another name, or delete it with: gangplan delete {name} -n {namespace}"
+        f"there is a gang {found.name} already ({found.standing}): wait for its end, choose another "
+        f"name, or delete it with: gangplan delete {name} -n {namespace}"
     )
     return AlreadyExists(message, verb="create", kind=GANG.name, name=name, namespace=namespace)

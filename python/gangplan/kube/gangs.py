@@ -189,7 +189,7 @@ class KubeGangs:
         namespace, short = split_name(name)
         if record is None and not pods:
             return self._unknown(name)
-        stands = "" if record is None else f": it is {record.outcome or record.phase}: {record.reason}"
+        stands = "" if record is None else f"; it is {record.standing}"
         if replica is not None and pods and replica not in pods:
             message = f"{name} has no replica {replica}; it has {', '.join(sorted(pods))}"
         else:
