@@ -115,6 +115,7 @@ class JobStatus:
         reason: Why, in a sentence; empty while it runs.
         replica: The replica that decided a failure, ``worker-1``; empty if none did.
         replicas: Its replicas, by role and index.
+        events: What was noted about a job that did not succeed, a line each, oldest first.
     """
 
     name: str
@@ -122,6 +123,7 @@ class JobStatus:
     reason: str = ""
     replica: str = ""
     replicas: tuple[ReplicaStatus, ...] = ()
+    events: tuple[str, ...] = ()
 
 
 class Runtime(Protocol):

@@ -222,7 +222,9 @@ def test_a_job_that_fails_unwatched_is_adopted_and_only_a_published_failure_is_t
     adopted = run.run("launch-tfjob")
     assert (adopted.succeeded, adopted.outputs["outcome"]) == (True, "Failed")
     assert "it ended with exit code 3" in adopted.outputs["reason"]
-    assert "dying" in run.artifact("launch-tfjob", "logs")
+    logs = run.artifact("launch-tfjob", "logs")
+    assert "dying" in logs
+    assert ": Bound: all replicas" in logs.split("==== events")[1]
     assert (job_of(run) or {})["metadata"]["uid"] == uid
     red = run.run("conclude")
     assert not red.succeeded

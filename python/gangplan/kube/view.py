@@ -33,17 +33,26 @@ def view(
         pods: Its pods.
         events: Events of its namespace, of whatever object.
     """
-    names = {("Gang", record.name.partition("/")[2])}
-    names |= {("TFJob", job["metadata"]["name"])} if job is not None else set()
-    names |= {("Pod", pod["metadata"]["name"]) for pod in pods}
-    told = (_occurrence(event) for event in events if _about(event) in names)
     return GangView(
         record=record,
         replicas=tuple(sorted(_replicas(record, pods), key=lambda item: (_rank(item.role), item.index))),
         troubles=tuple(f"{trouble.replica}: {trouble.text}" for trouble in troubles(pods)),
         conditions=tuple(sorted(_conditions(job or {}), key=lambda item: item.at or 0.0)),
-        events=tuple(sorted(told, key=lambda item: item.at or 0.0)[-EVENTS:]),
+        events=occurrences(events, record.name.partition("/")[2], pods),
     )
+
+
+def occurrences(events: Sequence[Object], name: str, pods: Sequence[Object]) -> tuple[Occurrence, ...]:
+    """What was noted last about a gang, its TFJob and its pods, oldest first.
+
+    Args:
+        events: Events of its namespace, of whatever object.
+        name: Name of the gang and of its TFJob.
+        pods: Its pods.
+    """
+    names = {("Gang", name), ("TFJob", name), *(("Pod", pod["metadata"]["name"]) for pod in pods)}
+    told = (_occurrence(event) for event in events if _about(event) in names)
+    return tuple(sorted(told, key=lambda item: item.at or 0.0)[-EVENTS:])
 
 
 def _replicas(record: GangRecord, pods: Sequence[Object]) -> Iterator[ReplicaStatus]:
@@ -53,12 +62,19 @@ def _replicas(record: GangRecord, pods: Sequence[Object]) -> Iterator[ReplicaSta
     for pod in pods:
         if (replica := replica_of(pod)) is not None:
             node = held.pop(replica, None)
-            yield _replica(pod, replica, pod["spec"].get("nodeName") or node)
+            yield replica_status(pod, replica, pod["spec"].get("nodeName") or node)
     for (role, index), node in held.items():
         yield ReplicaStatus(role=role, index=index, node=node)
 
 
-def _replica(pod: Object, replica: tuple[str, int], node: str | None) -> ReplicaStatus:
+def replica_status(pod: Object, replica: tuple[str, int], node: str | None) -> ReplicaStatus:
+    """Where a replica stands, by its pod.
+
+    Args:
+        pod: The pod.
+        replica: Role and index.
+        node: Where it is, or is to be; None: nowhere yet.
+    """
     status = pod.get("status") or {}
     container: Mapping[str, object] = next(
         (item for item in status.get("containerStatuses") or () if item.get("name") == TENSORFLOW_CONTAINER),

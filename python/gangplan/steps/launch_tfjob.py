@@ -84,6 +84,9 @@ def _log_tails(ended: JobStatus) -> Iterator[str]:
             with Path(replica.log).open(encoding="utf-8", errors="replace") as file:
                 lines = [line.rstrip("\n") for line in file]
             yield from itertools.islice(lines, max(0, len(lines) - LOG_LINES), None)
+    if ended.events:
+        yield "==== events"
+        yield from ended.events
 
 
 def _model_facts(run: Run, ended: JobStatus) -> dict[str, Any]:

@@ -1,18 +1,21 @@
 """OnCluster: a run whose steps are pods, and whose replicas are the pods of a TFJob beside them."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gangplan import attempts
+from gangplan.errors import ClusterError, InvalidInput, Problem
 from gangplan.kube import own_pod
+from gangplan.kube.actions import Object
 from gangplan.kube.api import Api, Owners
 from gangplan.kube.client import connect
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.follow import POLL_S, Following
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.job_status import job_status
-from gangplan.kube.kinds import TFJOB
+from gangplan.kube.kinds import EVENT, TFJOB
 from gangplan.kube.launch import Launch, Patience
 from gangplan.kube.launcher import Launcher
 from gangplan.kube.priority import with_priority
@@ -26,8 +29,7 @@ from gangplan.snapshot import Gang
 from gangplan.steps.place import Manifest
 from gangplan.steps.run import Run, clock
 
-LAST_LINES = 20
-"""Last lines of a failed replica that are told."""
+log = logging.getLogger(__name__)
 
 
 class OnCluster:
@@ -75,7 +77,10 @@ class OnCluster:
         return self._cluster
 
     def describe(self, manifest: Manifest, *, now: float) -> Gang:
-        """See :class:`gangplan.steps.place.Place`."""
+        """See :class:`gangplan.steps.place.Place`; a TFJob runs in the namespace of its run."""
+        if (manifest["metadata"].get("namespace") or self._namespace) != self._namespace:
+            message = f"must be left out, or be {self._namespace}, where this run is"
+            raise InvalidInput([Problem("$.metadata.namespace", "CONTRADICTION", message)], "tfjob_yaml")
         wanted = with_priority(self._api, with_claims(self._api, self._submission(manifest, now)))
         terms = self._run.settings.terms
         return as_it_stands(wanted, self._cluster, self.store(), now=now, terms=terms).gang
@@ -118,9 +123,9 @@ class OnCluster:
             sleep=self._sleep,
         )
         end = following.run()
-        return job_status(
-            self.gang, end, tuple(following.pods.values()), following.keeper, last_lines=LAST_LINES
-        )
+        pods = tuple(following.pods.values())
+        events = () if end.outcome == "Succeeded" else self._events()
+        return job_status(self.gang, end, pods, following.keeper, events=events)
 
     def published(self) -> None:
         """See :class:`gangplan.steps.place.Place`."""
@@ -150,6 +155,14 @@ class OnCluster:
         """The gang of this run: a step sees no other."""
         record = self.store().get(self.gang)
         return () if record is None else (record,)
+
+    def _events(self) -> tuple[Object, ...]:
+        """Events of the namespace; none where this step may not look at them."""
+        try:
+            return self._api.list(EVENT, namespace=self._namespace).items
+        except ClusterError as error:
+            log.warning("events are not told: %s", error)
+            return ()
 
     def _submission(self, manifest: Manifest, now: float) -> Submission:
         return submission(

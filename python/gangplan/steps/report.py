@@ -206,4 +206,6 @@ def _replicas(ended: JobStatus) -> Section | None:
         if item.last_lines
     )
     table = Table(header=("replica", "node", "state", "exit code", "restarts"), rows=rows)
+    if ended.events:
+        failed += (Block(title="Events", text="\n".join(ended.events)),)
     return Section(title="Replicas", tables=(table,), blocks=failed)
