@@ -150,6 +150,7 @@ def lanes(cluster: Cluster, new_namespace: NewNamespace) -> Iterator[list[Lane]]
         ]
 
 
+@pytest.mark.timeout(600)
 def test_two_gangs_that_block_each_other_with_the_default_scheduler_never_do_through_us(
     lanes: list[Lane], capsys: pytest.CaptureFixture[str]
 ) -> None:
