@@ -1,6 +1,6 @@
 """``python -m cluster.bench_snapshot``: how long a big cluster takes to be read, beside the same lists read and thrown away.
 
-A JSON line for each row, as `make bench` has them. Nodes and pods are only objects of a real API server, on which nothing
+A JSON line for each row, as `make bench` has them; ``snapshot.cpu`` is what a read computes beyond its raw GETs. Nodes and pods are only objects of a real API server, on which nothing
 else works.
 """
 
@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import median
 from typing import TypeVar
 
 from cluster.bed.kwok import GPU
@@ -48,11 +47,12 @@ def main() -> None:
         with connect(kubeconfig=cluster.kubeconfig()) as connection:
             _fill(connection, given.nodes, given.pods)
             figures = [_measured(connection, given.nodes, given.pods) for _ in range(given.runs)]
-    ratio, cpu, seconds, size = (median(column) for column in zip(*figures, strict=True))
+    # The best of some runs each: others use the machine too.
+    raw_s, raw_cpu_s, read_s, read_cpu_s, size = (min(column) for column in zip(*figures, strict=True))
     rows = [
-        ("snapshot.ratio", ratio, "x", MOST_RATIO),
-        ("snapshot.cpu", cpu, "s", MOST_CPU_S),
-        ("snapshot.time", seconds, "s", None),
+        ("snapshot.ratio", read_s / raw_s, "x", MOST_RATIO),
+        ("snapshot.cpu", read_cpu_s - raw_cpu_s, "s", MOST_CPU_S),
+        ("snapshot.time", read_s, "s", None),
         ("snapshot.size", size, "MB", None),
     ]
     for name, value, unit, must in rows:
@@ -62,8 +62,8 @@ def main() -> None:
     sys.exit(any(must is not None and value > must for _, value, _, must in rows))
 
 
-def _measured(connection: Connection, nodes: int, pods: int) -> tuple[float, float, float, float]:
-    """The time of a read over that of its raw GETs, its CPU beyond theirs, its time, and their size."""
+def _measured(connection: Connection, nodes: int, pods: int) -> tuple[float, float, float, float, float]:
+    """Time and CPU of the raw GETs of a read, time and CPU of the read, and how many MB they are."""
     version = connection.moment()
 
     def raw() -> int:
@@ -76,7 +76,7 @@ def _measured(connection: Connection, nodes: int, pods: int) -> tuple[float, flo
     size, raw_s, raw_cpu_s = _timed(raw)
     seen, read_s, read_cpu_s = _timed(SnapshotReader(connection).read)
     assert (len(seen.snapshot.nodes), len(seen.snapshot.running)) == (nodes, pods)
-    return read_s / raw_s, read_cpu_s - raw_cpu_s, read_s, size / 1e6
+    return raw_s, raw_cpu_s, read_s, read_cpu_s, size / 1e6
 
 
 def _timed(act: Callable[[], T]) -> tuple[T, float, float]:

@@ -2,20 +2,17 @@
 
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
-from cluster.bed.image import BUSYBOX
+from cluster.bed.kwok import GPU
 from cluster.bed.outside import Cluster
-from cluster.manifests import tfjob
+from cluster.manifests import gang_of_workers
 from cluster.objects import pods_of
+from cluster.submissions import Submitter, gangs_of, install
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
 NewNamespace = Callable[[Cluster], str]
 UNTIL_ALL_ANSWER = """
 for i in 0 1 2 3; do until nslookup {name}-worker-$i.{namespace}.svc.cluster.local >/dev/null 2>&1; do sleep 0.2; done; done
@@ -27,38 +24,19 @@ sleep 5
 @pytest.fixture(scope="module")
 def cluster(real: Cluster) -> Cluster:
     """Two real nodes with two GPUs each, and what `deploy/` installs."""
-    real.kubectl("apply", "-k", str(DEPLOY))
-    real.kubectl("wait", "--for=condition=Established", "crd", "-l", "app.kubernetes.io/name=gangplan")
+    install(real)
     return real
 
 
-def workers(name: str, count: int, command: list[str]) -> dict:
+def workers(name: str, count: int, command: list[str]) -> dict[str, Any]:
     """A TFJob of workers with a GPU each."""
-    made = tfjob(name, command, image=BUSYBOX, workers=count, gpus=1)
-    # What a failed job leaves running would hold GPUs that the next test counts on.
-    made["spec"]["runPolicy"] = {"cleanPodPolicy": "Running"}
-    made["spec"]["tfReplicaSpecs"] = {"Worker": made["spec"]["tfReplicaSpecs"]["Worker"]}
-    return made
-
-
-Submit = Callable[..., subprocess.Popen]
+    return gang_of_workers(name, command, workers=count, gpu=GPU)
 
 
 @pytest.fixture
-def submit(cluster: Cluster, tmp_path: Path) -> Iterator[Submit]:
+def submit(cluster: Cluster) -> Iterator[Submitter]:
     """Runs `gangplan submit` beside the test; none outlives it."""
-    with ExitStack() as ends:
-
-        def start(namespace: str, job: dict, *words: str) -> subprocess.Popen:
-            file = tmp_path / f"{job['metadata']['name']}.yaml"
-            file.write_text(yaml.safe_dump(job))
-            command = [sys.executable, "-m", "gangplan.cli.main", "submit", str(file), "-n", namespace]
-            command += ["--kubeconfig", str(cluster.kubeconfig()), *words]
-            run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            ends.enter_context(run)
-            ends.callback(run.kill)
-            return run
-
+    with Submitter(cluster.kubeconfig()) as start:
         yield start
 
 
@@ -67,13 +45,8 @@ def finished(process: subprocess.Popen) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def gangs(cluster: Cluster, namespace: str) -> dict[str, dict]:
-    found = cluster.admin.get(f"/apis/gangplan.dev/v1alpha1/namespaces/{namespace}/gangs")
-    return {item["metadata"]["name"]: item.get("status", {}) for item in found["items"]}
-
-
 def test_two_jobs_that_need_all_gpus_run_one_after_the_other(
-    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submitter
 ) -> None:
     """With the default scheduler alone each may get some of the GPUs, and both wait for ever."""
     namespace = new_namespace(cluster)
@@ -88,17 +61,17 @@ def test_two_jobs_that_need_all_gpus_run_one_after_the_other(
     done = [finished(run) for run in runs]
     assert [code for code, _, _ in done] == [0, 0], done
     assert any("needs 4 nvidia.com/gpu; the nodes that it may use have 0 free" in err for _, _, err in done)
-    assert {name: status["outcome"] for name, status in gangs(cluster, namespace).items()} == {
+    assert {name: status["outcome"] for name, status in gangs_of(cluster, namespace).items()} == {
         "a": "Succeeded",
         "b": "Succeeded",
     }
     for name in ("a", "b"):
-        placed = gangs(cluster, namespace)[name]["history"]
+        placed = gangs_of(cluster, namespace)[name]["history"]
         assert [entry["phase"] for entry in placed] == ["Pending", "Reserved", "Bound", "Finished"]
 
 
 def test_a_job_lies_where_the_plan_has_it(
-    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submitter
 ) -> None:
     namespace = new_namespace(cluster)
     job = workers("near", 2, ["sleep", "1000"])
@@ -106,7 +79,7 @@ def test_a_job_lies_where_the_plan_has_it(
     assert code == 0, err
     nodes = {pod["spec"]["nodeName"] for pod in pods_of(cluster, namespace).values()}
     assert len(nodes) == 1, "two workers share a node that has room for both"
-    status = gangs(cluster, namespace)["near"]
+    status = gangs_of(cluster, namespace)["near"]
     assert (status["phase"], set(status["reservation"]["placement"]["worker"])) == ("Bound", nodes)
     cluster.kubectl("delete", "tfjob", "near", "-n", namespace)
     cluster.wait_until("its pods are gone", lambda: not pods_of(cluster, namespace))
@@ -114,7 +87,7 @@ def test_a_job_lies_where_the_plan_has_it(
 
 
 def test_a_failed_job_is_told_with_the_replica_that_failed(
-    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submitter
 ) -> None:
     namespace = new_namespace(cluster)
     job = workers(
@@ -124,34 +97,34 @@ def test_a_failed_job_is_told_with_the_replica_that_failed(
     assert (code, out) == (5, f"{namespace}/bad: Failed: worker-1: it ended with exit code 3\n  | dying\n"), (
         err
     )
-    assert gangs(cluster, namespace)["bad"]["outcome"] == "Failed"
+    assert gangs_of(cluster, namespace)["bad"]["outcome"] == "Failed"
 
 
 def test_what_can_never_fit_is_refused_and_leaves_nothing(
-    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submitter
 ) -> None:
     namespace = new_namespace(cluster)
     code, out, err = finished(submit(namespace, workers("big", 5, ["true"]), "--wait"))
     assert code == 1, err
     assert "it cannot fit this cluster even when nothing runs: needs 5 nvidia.com/gpu" in out
-    assert gangs(cluster, namespace)["big"]["phase"] == "Finished"
+    assert gangs_of(cluster, namespace)["big"]["phase"] == "Finished"
     assert pods_of(cluster, namespace) == {}
 
 
 def test_a_dry_run_shows_where_it_would_go_and_changes_nothing(
-    cluster: Cluster, new_namespace: NewNamespace, submit: Submit
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submitter
 ) -> None:
     namespace = new_namespace(cluster)
     code, out, err = finished(submit(namespace, workers("try", 4, ["true"]), "--dry-run"))
     assert code == 0, err
     assert "kind: TFJob" in out
     assert f"{namespace}/try may start: all 4 replicas have a place" in out
-    assert gangs(cluster, namespace) == {}
+    assert gangs_of(cluster, namespace) == {}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_submission_that_is_ended_before_its_gang_is_bound_leaves_nothing(
-    cluster: Cluster, new_namespace: NewNamespace, submit: Submit, number: signal.Signals
+    cluster: Cluster, new_namespace: NewNamespace, submit: Submitter, number: signal.Signals
 ) -> None:
     """Its pods are refused, so that it is never bound."""
     namespace = new_namespace(cluster)
@@ -164,6 +137,6 @@ def test_a_submission_that_is_ended_before_its_gang_is_bound_leaves_nothing(
     code, _, err = finished(run)
     assert code == 130, err
     cluster.wait_until("its TFJob is gone", lambda: cluster.admin.get(jobs) is None)
-    status = gangs(cluster, namespace)["stuck"]
+    status = gangs_of(cluster, namespace)["stuck"]
     assert (status["phase"], status["outcome"]) == ("Finished", "Canceled")
     assert pods_of(cluster, namespace) == {}
