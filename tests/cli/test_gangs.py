@@ -128,8 +128,9 @@ def test_replicas_that_do_not_run_are_told(cluster):
     assert "worker-5 n2 Failed 2 3" in text
 
 
-def test_who_may_not_look_at_events_sees_the_rest(cluster):
-    cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == "Event" else None
+@pytest.mark.parametrize("kind", ["Event", "TFJob"])
+def test_who_may_not_look_at_something_sees_the_rest(cluster, kind):
+    cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == kind else None
     assert "worker-5 n2" in words(cluster("get", "runs", *N).stdout)
 
 

@@ -68,7 +68,9 @@ class KubeGangs:
         record = self._store.get(name)
         if record is None:
             raise self._unknown(name)
-        job = self._job(name, record.run_id)
+        job = None
+        with suppress(Forbidden):  # who may look at gangs and pods need not be allowed to look at TFJobs
+            job = self._job(name, record.run_id)
         return view(record, job, self._pods(name, record.run_id), self._events(split_name(name)[0]))
 
     def decide(self) -> tuple[Snapshot, Plan, dict[str, str]]:
