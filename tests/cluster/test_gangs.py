@@ -173,6 +173,30 @@ def test_what_the_server_refuses_is_told_before_anything_is_asked_for(
     assert everything(cluster, namespace) == {"gangs": [], "tfjobs": [], "pods": []}
 
 
+def test_who_may_only_look_sees_gangs_and_logs_and_deletes_nothing(
+    cluster: Cluster, namespace: str, gangplan: Run
+) -> None:
+    """By the role ``view`` of Kubernetes, in the namespace."""
+    cluster.kubectl(
+        "create", "rolebinding", "look", "-n", namespace, "--clusterrole=view",
+        f"--serviceaccount={namespace}:default",
+    )  # fmt: skip
+    looker = ("--kubeconfig", str(cluster.kubeconfig(f"system:serviceaccount:{namespace}:default")))
+    gangplan(*flags("seen", 1, GREET))
+    cluster.wait_until(
+        "it runs", lambda: pods_of(cluster, namespace)["seen-worker-0"]["status"]["phase"] == "Running"
+    )
+    assert "seen" in gangplan("list", *looker)
+    assert "worker-0" in gangplan("get", "seen", *looker)
+    assert gangplan("logs", "seen", *looker) == "worker-0: hello from seen-worker-0\n"
+    assert "is not allowed" in gangplan("list", "-A", *looker, code=4)
+    assert "is not allowed" in gangplan("explain", "seen", *looker, code=4)
+    before = everything(cluster, namespace)
+    assert "is not allowed" in gangplan("delete", "seen", *looker, code=4)
+    assert everything(cluster, namespace) == before
+    gangplan("delete", "seen")
+
+
 def test_a_namespace_that_is_not_there_is_told(cluster: Cluster) -> None:
     submit, *words = flags("x", 1, "true")
     where = ("-n", "nowhere", "--kubeconfig", str(cluster.kubeconfig()))
