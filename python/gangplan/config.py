@@ -64,6 +64,8 @@ class Settings:
             those of this machine (``local``) or of a Kubernetes cluster (``kubernetes``). Default ``local``.
         image_patience_s: Seconds for which an image of a job on a cluster may fail to be pulled before the job is given
             up. Default 180: registries fail for a minute, wrong names for ever.
+        attempts: How many attempts at a job on a cluster there are at most, where each was ended by no fault of the job:
+            preempted, evicted, its node gone. Default 3; 1 means none but the first.
         enforcement: Who binds pods on a cluster. Default ``default``: the scheduler that the cluster has, each pod to
             the node that the plan has for it; ``volcano``: Volcano, within the nodes that the plan has for each role;
             ``gangplan``: a scheduler of ours, which does not exist yet.
@@ -78,6 +80,7 @@ class Settings:
     forkserver: bool = True
     cluster: Place = "local"
     image_patience_s: float = 180.0
+    attempts: int = 3
     enforcement: Enforcement = "default"
 
     @property

@@ -267,7 +267,6 @@ def _launched(
     cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool
 ) -> "tuple[End | None, tuple[str, ...]]":
     from gangplan.kube.follow import Following
-    from gangplan.kube.launch import Patience
     from gangplan.kube.logs import kept_folder
 
     chosen = settings()
@@ -275,8 +274,7 @@ def _launched(
         cluster,
         wanted,
         folder=kept_folder(chosen.logs, wanted.namespace, wanted.name, wanted.run_id),
-        terms=chosen.terms,
-        patience=Patience(image=chosen.image_patience_s),
+        chosen=chosen,
         tell=render.progress,
         sleep=time.sleep,
     )

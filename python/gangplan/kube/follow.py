@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from gangplan.config import Terms
+from gangplan.config import Settings
 from gangplan.kube.actions import End, Object, Seen
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.launch import Launch, Patience
@@ -31,8 +31,7 @@ class Following:
         wanted: Submission,
         *,
         folder: Path,
-        terms: Terms,
-        patience: Patience,
+        chosen: Settings,
         tell: Callable[[str], None],
         sleep: Callable[[float], None],
     ) -> None:
@@ -42,8 +41,7 @@ class Following:
             cluster: The cluster.
             wanted: What is launched.
             folder: Where the logs go, a file for each replica.
-            terms: How long things are kept.
-            patience: How long what may pass by itself is waited for.
+            chosen: How long things are kept and waited for, and how often a job is tried.
             tell: Gets each thing that happens, and what the leading replica says, as a line.
             sleep: Waits the given seconds.
         """
@@ -53,7 +51,8 @@ class Following:
             if replica == leader:
                 tell(f"{replica} | {line}")
 
-        store = cluster.store()
+        store, terms = cluster.store(), chosen.terms
+        patience = Patience(image=chosen.image_patience_s)
         self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
         self.pods: dict[str, Object] = {}
         self._told = Told(tell)
@@ -66,6 +65,7 @@ class Following:
                 run_id=wanted.run_id,
                 reservation_s=terms.reservation_s,
                 waiter_s=terms.waiter_s,
+                attempts=chosen.attempts,
                 patience=patience.with_volcano() if wanted.enforcement == "volcano" else patience,
                 enforcement=wanted.enforcement,
             ),

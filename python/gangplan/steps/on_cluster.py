@@ -16,7 +16,7 @@ from gangplan.kube.follow import POLL_S, Following
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.job_status import job_status
 from gangplan.kube.kinds import EVENT, TFJOB
-from gangplan.kube.launch import Launch, Patience
+from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
 from gangplan.kube.priority import with_priority
 from gangplan.kube.shapes import as_it_stands
@@ -117,8 +117,7 @@ class OnCluster:
             self._cluster,
             self._submission(manifest, clock()),
             folder=run.folder / "logs",
-            terms=run.settings.terms,
-            patience=Patience(image=run.settings.image_patience_s),
+            chosen=run.settings,
             tell=tell,
             sleep=self._sleep,
         )
