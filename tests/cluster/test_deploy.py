@@ -156,9 +156,8 @@ def test_who_admits_has_the_rights_that_it_uses_and_no_others(
     job["spec"]["runPolicy"]["schedulingPolicy"] = {"priorityClass": "system-node-critical"}
     wanted = submission(job, namespace=team, run_id="run", now=0.0)
     assert with_priority(admit, wanted).gang.priority == 2_000_001_000
-    with pytest.raises(
-        NotFound
-    ):  # as it does for each claim of a job, whose names the launch account may read
+    # As for each claim of a job; the claims themselves are for the account that launches to read.
+    with pytest.raises(NotFound):
         admit.get(VOLUME, "none")
     waiting, ended = first.create(asked(team, "waits")), first.create(asked(team, "ends"))
     with first.leadership() as leads:

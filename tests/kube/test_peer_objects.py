@@ -1,14 +1,19 @@
 """What other schedulers declare in a cluster is read where it is there, and what contradicts itself stops nobody else."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import yaml
 from apimodel.server import ApiServer, Fault
 from builders import GPU
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import gangplan as gp
 from gangplan import admission
+from gangplan.cli.main import app
 from gangplan.config import Settings
 from gangplan.documents import encode
 from gangplan.errors import Forbidden
@@ -26,6 +31,7 @@ from gangplan.kube.kinds import (
     VOLCANO_GROUP,
     VOLCANO_QUEUE,
 )
+from gangplan.kube.queue_tree import queues_of
 from gangplan.kube.snapshot import PEERS, SnapshotReader
 from gangplan.kube.taking import take
 from gangplan.record import new
@@ -163,6 +169,45 @@ def test_queues_in_a_circle_are_left_out_with_all_below_them():
     assert [queue.name for queue in found.snapshot.queues] == ["e"]
     assert sorted(found.gaps.queues) == ["a", "b", "c", "d"]
     assert sorted(take(server, now=0.0).left_out) == ["queue a", "queue b", "queue c", "queue d"]
+
+
+names = st.sampled_from("abcdef")
+
+
+@given(parents=st.dictionaries(names, st.none() | names, min_size=1))
+@settings(deadline=None)
+def test_a_queue_counts_exactly_if_all_above_it_are_there(parents):
+    """Whatever else contradicts itself."""
+    created = {"creationTimestamp": "2026-01-01T00:00:00Z"}
+    items = [
+        {"metadata": {"name": name} | created, "spec": {"parent": parent} if parent else {}}
+        for name, parent in parents.items()
+    ]
+
+    def is_rooted(name: str | None) -> bool:
+        for _ in parents:
+            if name not in parents:
+                return False
+            name = parents[name]
+            if name is None:
+                return True
+        return False
+
+    found, left_out = queues_of(items, [])
+    assert {queue.name for queue in found} == {name for name in parents if is_rooted(name)}
+    assert left_out.keys() == parents.keys() - {queue.name for queue in found}
+    assert list(validate("snapshot", encode(gp.Snapshot(queues=found)))) == []
+
+
+def test_left_out_queues_are_told_beside_the_list(monkeypatch):
+    server = server_with()
+    add(server, GANG_QUEUE, "good", {})
+    add(server, GANG_QUEUE, "lost", {"parent": "nowhere"})
+    monkeypatch.setattr("gangplan.kube.client.connect", lambda **_: nullcontext(server))
+    done = CliRunner().invoke(app, ["queue", "list"])
+    assert "good" in done.stdout
+    assert "lost" not in done.stdout
+    assert "queue lost is left out: parent: there is no queue 'nowhere'" in done.stderr
 
 
 def test_an_amount_that_nobody_can_read_is_told():

@@ -148,7 +148,11 @@ def _read(kubeconfig: Path | None, context: str | None) -> tuple[QueueUse, ...]:
     from gangplan.kube.taking import take
 
     with connect(kubeconfig=kubeconfig, context=context) as connection:
-        return take_stock(take(connection, now=time.time()).snapshot).queues
+        taken = take(connection, now=time.time())
+    for name, problem in sorted(taken.left_out.items()):
+        if name.startswith("queue "):
+            render.progress(f"{name} is left out: {problem}")
+    return take_stock(taken.snapshot).queues
 
 
 def _parsed(option: str, given: list[str] | None) -> dict[str, str]:
