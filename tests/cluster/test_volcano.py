@@ -85,12 +85,16 @@ def places(cluster: Cluster, namespace: str, job: str) -> dict[str, Counter]:
 def test_a_job_lies_as_it_is_reserved_although_its_nodes_could_be_filled_up(
     cluster: Cluster, new_namespace: NewNamespace, tmp_path: Path
 ) -> None:
-    """Six workers in two equal parts on nodes with room for four each."""
+    """Six workers in two equal parts on nodes with room for four each; in a queue that is Volcano's alone."""
     namespace = new_namespace(cluster)
+    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "vision"}}
+    cluster.kubectl("create", "-f", "-", document=queue | {"spec": {"weight": 1}})
+    six = job("six", workers=6)
+    six["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "vision"}
     create(cluster, namespace, pod("busy", gpus=2, nodeName="v0"))
     with (
         volcano(cluster),
-        submitting(cluster, tmp_path / "job.yaml", namespace, job("six", workers=6)) as run,
+        submitting(cluster, tmp_path / "job.yaml", namespace, six) as run,
     ):
         out, err = run.communicate(timeout=60)
     assert run.returncode == 0, err
@@ -103,7 +107,7 @@ def test_a_job_lies_as_it_is_reserved_although_its_nodes_could_be_filled_up(
     assert "the plan has no place" not in err
     made = group(cluster, namespace, "six")
     assert made is not None
-    assert made["spec"]["minMember"] == 7
+    assert (made["spec"]["minMember"], made["spec"]["queue"]) == (7, "vision")
     assert made["metadata"]["annotations"]["volcano.sh/task-topology-affinity"] == "ps,worker"
 
 

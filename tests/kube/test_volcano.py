@@ -7,17 +7,21 @@ from apimodel.server import ApiServer, Fault
 from builders import GPU, node, tfjob
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import gangplan as gp
+from gangplan.cli.main import app
 from gangplan.config import Settings
 from gangplan.errors import Forbidden
 from gangplan.kube import volcano
 from gangplan.kube.actions import Bind, Create, Delete, End, Renew, Seen
 from gangplan.kube.cluster import KubeCluster
+from gangplan.kube.kinds import VOLCANO_QUEUE
 from gangplan.kube.launch import Launch, Patience
 from gangplan.kube.shapes import as_it_stands, in_shape, shapes
 from gangplan.kube.submission import Submission, submission
-from gangplan.kube.tfjob import gang
+from gangplan.kube.tfjob import gang, write
+from gangplan.kube.volcano_queue import with_volcano_queue
 from gangplan.record import GangRecord, Reservation, enter, new
 from gangplan.store import Cluster
 
@@ -111,6 +115,36 @@ def test_what_the_user_says_about_who_talks_stays():
     own = {"volcano.sh/task-topology-affinity": "worker"}
     made = submitted({"PS": {}, "Worker": {"replicas": 2}}, annotations=own)
     assert made.manifest["metadata"]["annotations"] == own
+
+
+def test_volcano_must_be_there_and_know_the_queue():
+    wanted = submitted({"Worker": {}}, annotations={"gangplan.dev/queue": "vision"})
+    with pytest.raises(gp.GangplanError, match="Volcano is not installed in this cluster"):
+        with_volcano_queue(ApiServer(), wanted)
+    server = ApiServer(kinds=[VOLCANO_QUEUE])
+    about = {"apiVersion": VOLCANO_QUEUE.api_version, "kind": "Queue"}
+    server.create(VOLCANO_QUEUE, {**about, "metadata": {"name": "default"}})
+    with pytest.raises(
+        gp.InvalidInput, match="names vision, and Volcano has no Queue of that name; it has default"
+    ):
+        with_volcano_queue(server, wanted)
+    assert with_volcano_queue(server, submitted({"Worker": {}})).gang.queue is None
+    server.create(VOLCANO_QUEUE, {**about, "metadata": {"name": "vision"}})
+    assert with_volcano_queue(server, wanted) is wanted
+    plain = submission(tfjob("j"), namespace="team", run_id="run", now=5.0)
+    assert with_volcano_queue(ApiServer(), plain) is plain, "nobody else needs Volcano"
+
+
+def test_the_way_of_enforcement_is_an_option_and_a_setting(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yaml").write_text(write(tfjob("j")))
+    for words, environment in (
+        (["--enforcement", "gangplan"], {}),
+        ([], {"GANGPLAN_ENFORCEMENT": "gangplan"}),
+    ):
+        done = CliRunner().invoke(app, ["submit", "job.yaml", *words], env=environment)
+        assert done.exit_code == 2
+        assert "no scheduler of ours is running" in done.stderr
 
 
 # ---- shapes

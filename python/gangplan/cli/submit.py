@@ -190,9 +190,10 @@ def _acceptable(api: "Api", asked: "Submission", *, dry_run: bool) -> "Submissio
     """The submission as this cluster can take it."""
     from gangplan.kube.entry import see_that_it_is_taken
     from gangplan.kube.priority import with_priority
+    from gangplan.kube.volcano_queue import with_volcano_queue
     from gangplan.kube.volumes import with_claims
 
-    wanted = with_priority(api, with_claims(api, asked))
+    wanted = with_volcano_queue(api, with_priority(api, with_claims(api, asked)))
     try:
         see_that_it_is_taken(api, wanted)
     except Forbidden as error:

@@ -22,6 +22,7 @@ from gangplan.kube.priority import with_priority
 from gangplan.kube.shapes import as_it_stands
 from gangplan.kube.store import GangStore
 from gangplan.kube.submission import Submission, submission
+from gangplan.kube.volcano_queue import with_volcano_queue
 from gangplan.kube.volumes import with_claims
 from gangplan.record import GangRecord, Owner
 from gangplan.runtime import JobStatus
@@ -82,6 +83,7 @@ class OnCluster:
             message = f"must be left out, or be {self._namespace}, where this run is"
             raise InvalidInput([Problem("$.metadata.namespace", "CONTRADICTION", message)], "tfjob_yaml")
         wanted = with_priority(self._api, with_claims(self._api, self._submission(manifest, now)))
+        wanted = with_volcano_queue(self._api, wanted)
         terms = self._run.settings.terms
         return as_it_stands(wanted, self._cluster, self.store(), now=now, terms=terms).gang
 
