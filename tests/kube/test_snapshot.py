@@ -8,8 +8,10 @@ from apimodel.server import ApiServer
 from builders import GPU
 
 import gangplan as gp
+from gangplan.documents import encode
 from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, TFJOB
 from gangplan.kube.snapshot import SnapshotReader
+from gangplan.solver import validate
 from gangplan.store import Ending, Member
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
@@ -85,6 +87,15 @@ def test_every_pod_with_a_node_holds_its_place_until_it_has_ended(server):
         init_containers=(gp.Container(requests={"cpu": "1"}, sidecar=True),),
         overhead={"memory": "1Mi"},
     )
+
+
+def test_a_pod_whose_node_is_gone_holds_nothing_and_stops_nobody(server):
+    add_node(server)
+    add_pod(server, "left", node="gone")
+    add_pod(server, "runs", node="n1")
+    found = read(server).snapshot
+    assert [holder.name for holder in found.running] == ["default/runs"]
+    assert list(validate("snapshot", encode(found))) == []
 
 
 def test_pods_of_gangs_that_hold_room_are_told_as_their_replicas(server):

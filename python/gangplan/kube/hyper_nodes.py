@@ -24,7 +24,8 @@ def tree_of(found: Sequence[HyperNode], nodes: Sequence[NodeObject], problems: l
     """
     named = {item["metadata"]["name"]: item for item in found}
     tiers = {name: int((item.get("spec") or {}).get("tier") or 0) for name, item in named.items()}
-    below = {name: set(_members(item, named, nodes)) for name, item in named.items()}
+    there_are = {node.metadata.name: node for node in nodes}
+    below = {name: set(_members(item, named, there_are)) for name, item in named.items()}
     levels = {tier: _level(tier, named, tiers) for tier in sorted({*tiers.values()})}
     places: dict[str, dict[int, str]] = {}
     for name in sorted(named):
@@ -50,27 +51,29 @@ def _level(tier: int, named: Mapping[str, HyperNode], tiers: Mapping[str, int]) 
 
 
 def _members(
-    item: HyperNode, named: Mapping[str, HyperNode], nodes: Sequence[NodeObject]
+    item: HyperNode, named: Mapping[str, HyperNode], nodes: Mapping[str, NodeObject]
 ) -> Iterator[tuple[str, str]]:
     """(type, name) of what a HyperNode chooses."""
     for member in (item.get("spec") or {}).get("members") or ():
         kind, selector = member.get("type"), member.get("selector") or {}
-        names = named if kind == "HyperNode" else [node.metadata.name for node in nodes]
+        known: Mapping[str, object] = named if kind == "HyperNode" else nodes
         if (exact := selector.get("exactMatch")) is not None:
-            yield from ((kind, name) for name in names if name == exact.get("name"))
-        elif (pattern := selector.get("regexMatch")) is not None:
-            yield from ((kind, name) for name in names if _fits(pattern.get("pattern") or "", name))
+            yield from ((kind, name) for name in [exact.get("name")] if name in known)
+        elif (regex := selector.get("regexMatch")) is not None:
+            fits = _pattern(regex.get("pattern") or "")
+            yield from ((kind, name) for name in known if fits.search(name) is not None)
         elif (labels := selector.get("labelMatch")) is not None and kind == "Node":
             yield from (
-                (kind, node.metadata.name) for node in nodes if _selects(labels, node.metadata.labels or {})
+                (kind, name) for name, node in nodes.items() if _selects(labels, node.metadata.labels or {})
             )
 
 
-def _fits(pattern: str, name: str) -> bool:
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern; one that is none fits nothing."""
     try:
-        return re.search(pattern, name) is not None
+        return re.compile(text)
     except re.error:
-        return False
+        return re.compile(r"(?!)")
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -99,7 +99,7 @@ def _gang(
     roles: list[Role] = []
     running: dict[str, Running] = {}
     for number, ((word, _), members) in enumerate(sorted(alike.items())):
-        role = word if sum(other == word for other, _ in alike) == 1 else f"{word}-{number}"
+        role = word if sum(other == word for other, _ in alike) == 1 else f"{word}#{number}"
         roles.append(
             Role(name=role, replicas=len(members), pod=pod_of(members[0]), labels=_shared_labels(members))
         )

@@ -98,7 +98,9 @@ class SnapshotReader:
             known, left_out = queues_of(queues.result(), of[VOLCANO_QUEUE])
             holding = [pod for pod in pods.result() if pod.status.phase not in ENDED]
             members = dict(_members(holding, dict(_runs(gangs.result()))))
-            placed = [pod for pod in holding if pod.spec.node_name]
+            # Pods outlive their node by some minutes, and hold nothing any more.
+            there = {node.metadata.name for node in nodes.result()}
+            placed = [pod for pod in holding if pod.spec.node_name in there]
             groups = groups_of(placed, of[VOLCANO_GROUP], of[PLUGINS_GROUP], {queue.name for queue in known})
             snapshot = Snapshot(
                 topology=levels.keys,
