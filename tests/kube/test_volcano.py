@@ -168,6 +168,14 @@ def test_a_gang_that_fits_in_no_equal_parts_is_refused_although_it_would_fit():
     assert "topology." in rejection.message
 
 
+def test_of_many_shapes_some_of_each_kind_are_looked_at():
+    roles = {"PS": {"replicas": 60}, "Worker": worker(720)}
+    gang_of_many = gang(tfjob("j", roles), created=0)
+    sizes = [tuple(role.topology.spread[0].most for role in each.roles) for each in shapes(gang_of_many)]
+    assert len(sizes) == len({*sizes}) <= 101
+    assert (sizes[0], sizes[-1]) == ((60, 720), (1, 1))
+
+
 def test_a_gang_that_must_wait_takes_a_shape_that_the_empty_cluster_holds():
     there = cluster(2, 2)
     other = new(

@@ -13,7 +13,7 @@ from gangplan.snapshot import Gang, Role
 from gangplan.store import Cluster, ClusterView, Store
 
 MOST_SHAPES = 100
-"""Shapes of a gang that are looked at: each is one decision on the whole cluster."""
+"""Shapes of a gang that are looked at, of many some of each kind: each is one decision on the whole cluster."""
 
 
 def shapes(gang: Gang) -> Iterator[Gang]:
@@ -29,7 +29,8 @@ def shapes(gang: Gang) -> Iterator[Gang]:
     def nodes(sizes: Sequence[int]) -> int:
         return sum(role.replicas // size for role, size in zip(gang.roles, sizes, strict=True))
 
-    for sizes in itertools.islice(sorted(itertools.product(*parts), key=nodes), MOST_SHAPES):
+    ways = sorted(itertools.product(*parts), key=nodes)
+    for sizes in [*ways[: -1 : -(-len(ways) // MOST_SHAPES)], ways[-1]]:
         roles = tuple(_in_parts(role, size) for role, size in zip(gang.roles, sizes, strict=True))
         yield replace(gang, roles=roles)
 
