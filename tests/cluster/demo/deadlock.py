@@ -39,11 +39,11 @@ class Told:
         """Whether both jobs succeeded as gangs, one after the other."""
         moments = sorted(
             ({event.phase: event.at for event in record.history} for record in self.records),
-            key=lambda found: found.get("Reserved", 0.0),
+            key=lambda found: found.get("Bound", 0.0),
         )
         return [record.outcome for record in self.records] == ["Succeeded", "Succeeded"] and moments[0][
             "Finished"
-        ] <= moments[1]["Reserved"]
+        ] <= moments[1]["Bound"]
 
     def table(self) -> Table:
         """How long each waited and ran as a gang."""
