@@ -226,3 +226,15 @@ def test_a_job_that_no_controller_looks_at_is_given_up():
     assert launch.step(seen, 30.0) == [Delete(uid="1")]
     (end,) = launch.step(replace(seen, job=None), 31.0)
     assert "is the training-operator running" in end.reason
+
+
+def test_a_gang_that_starts_with_less_is_bound_without_the_rest(launch):
+    """What has no place waits at its gate."""
+    seen = Seen(job=job(CREATED), pods=(*pods(), pod(index=2, gated=True)), record=record())
+    assert launch.step(seen, 1.0) == [Bind()]
+    gated = Seen(job=job(CREATED), pods=(*pods(gated=True), pod(index=2, gated=True)), record=record())
+    assert [action.pod["metadata"]["name"] for action in launch.step(gated, 2.0)] == [
+        "j-ps-0",
+        "j-worker-0",
+        "j-worker-1",
+    ]
