@@ -14,6 +14,7 @@ import gangplan.kube.client
 from gangplan.cli import place
 from gangplan.cli.main import app
 from gangplan.errors import Forbidden, Unreachable
+from gangplan.kube.kept_log import kept_folder
 from gangplan.kube.kinds import GANG, POD, TFJOB
 
 N = ("-n", "default")
@@ -206,10 +207,11 @@ def test_a_gang_that_has_not_started_is_followed_from_its_start(cluster, monkeyp
 
 def test_logs_of_pods_that_are_gone_are_those_that_were_kept(cluster, tmp_path):
     kept = tmp_path / "home" / "logs" / "default"
-    for folder, text in (("runs-r1", "kept\n"), ("runs-12345678", "of an earlier run\n")):
-        (kept / folder).mkdir(parents=True)
-        (kept / folder / "worker-1.log").write_text(text)
-    os.utime(kept / "runs-12345678", (1.0, 1.0))
+    for run, text in (("r0", "of an earlier run\n"), ("r1", "kept\n")):
+        folder = kept_folder(kept.parent, "default", "runs", run)
+        folder.mkdir(parents=True)
+        (folder / "worker-1.log").write_text(text)
+    os.utime(kept_folder(kept.parent, "default", "runs", "r0"), (1.0, 1.0))
     cluster.server.delete(POD, "runs-worker-1", namespace="default")
     cluster.server.settle()
     assert cluster("logs", "runs", "worker-1", *N).stdout == "kept\n"
@@ -217,7 +219,7 @@ def test_logs_of_pods_that_are_gone_are_those_that_were_kept(cluster, tmp_path):
     cluster.server.delete(TFJOB, "runs", namespace="default")
     cluster.server.delete(GANG, "runs", namespace="default")
     cluster.server.settle()
-    assert cluster("logs", "runs", "-f", *N).stdout == "worker-1: of an earlier run\n"
+    assert cluster("logs", "runs", "-f", *N).stdout == "worker-1: kept\n"
 
 
 def test_a_gang_is_explained_as_the_cluster_stands(cluster):

@@ -1,11 +1,14 @@
 """Every line that a replica says is kept once, in order, whatever happens on the way."""
 
 import itertools
+import logging
+from pathlib import Path
 
 import pytest
 from apimodel.server import ApiServer
 
 from gangplan.errors import Unreachable
+from gangplan.kube.kept_log import kept_folder, newest_kept
 from gangplan.kube.kinds import POD
 from gangplan.kube.logs import LogKeeper
 
@@ -101,3 +104,112 @@ def test_a_keeper_that_follows_another_keeps_every_line_once(tmp_path):
     wanted = [f"line {number}" for number in (0, 1, 2, 0, 1)]
     assert keeper.path("worker-0").read_text().splitlines() == wanted
     assert [path.name for path in (tmp_path / "logs").glob("*.log")] == ["worker-0.log"]
+
+
+def ended_on(server: object, pod: dict, folder: Path) -> LogKeeper:
+    """What a keeper has of a pod that it looks at once."""
+    keeper = LogKeeper(server, folder)
+    keeper.look([pod])
+    keeper.close()
+    return keeper
+
+
+def test_a_server_that_has_nothing_any_more_takes_nothing_away(tmp_path):
+    """The node is gone, and another keeper follows the one that has its lines."""
+    server = ApiServer()
+    pod = start(server, 0)
+    ended_on(Breaking(server, said(3), []), pod, tmp_path)
+    broken = LogKeeper(Breaking(server, [], [0] * 9), tmp_path)
+    broken.look([pod])
+    broken.close(wait_s=0.1)
+    wanted = [f"line {number}" for number in range(3)]
+    assert broken.path("worker-0").read_text().splitlines() == wanted
+    # The server rotates its logs: the first lines are gone there.
+    after = ended_on(Breaking(server, said(9)[2:], []), pod, tmp_path)
+    assert after.path("worker-0").read_text().splitlines() == [f"line {number}" for number in range(9)]
+
+
+@pytest.mark.parametrize("lost", [0, 7, 14])
+def test_a_keeper_that_was_killed_before_it_noted_a_line_keeps_it_once(tmp_path, lost):
+    server = ApiServer()
+    pod = start(server, 0)
+    keeper = ended_on(Breaking(server, said(2), []), pod, tmp_path)
+    with keeper.path("worker-0").open("ab") as file:
+        file.write(b"line 2\nline 3\n"[:lost])
+    assert ended_on(Breaking(server, said(4), []), pod, tmp_path).last_lines("worker-0", 9) == (
+        "line 0", "line 1", "line 2", "line 3",
+    )  # fmt: skip
+
+
+def test_a_file_that_somebody_removed_is_written_anew(tmp_path):
+    server = ApiServer()
+    pod = start(server, 0)
+    ended_on(Breaking(server, said(2), []), pod, tmp_path).path("worker-0").unlink()
+    again = ended_on(Breaking(server, said(2), []), pod, tmp_path)
+    assert again.path("worker-0").read_bytes() == b"line 0\nline 1\n"
+
+
+def test_a_container_that_is_started_again_is_followed_on(tmp_path):
+    """Its log is that of the container of the moment; where there is none yet, it is asked for at the next look."""
+    server = ApiServer()
+    pod, echoed = start(server, 0), []
+    keeper = LogKeeper(server, tmp_path, on_line=lambda _, line: echoed.append(line))
+
+    def look(count: int, **state: object) -> None:
+        container = {"name": "tensorflow", "restartCount": count, **state}
+        for _ in range(2):
+            keeper.look([pod | {"status": {"containerStatuses": [container]}}])
+            for thread in keeper._follower._threads.values():
+                thread.join()
+
+    place, lines = ("default", "j-worker-0", "tensorflow"), said(9)
+    look(0, state={"running": {}})
+    assert echoed == [], "the server refuses: it waits to start"
+    server.logs[place] = lines[:3]
+    look(0, state={"running": {}})
+    server.logs[place] = lines[3:5]
+    look(1, state={"waiting": {}}, lastState={"terminated": {}})
+    server.logs[place] = lines[5:]
+    look(2, state={"running": {}})
+    keeper.close()
+    assert echoed == [f"line {number}" for number in range(9)]
+    assert keeper.path("worker-0").read_text().splitlines() == echoed
+
+
+def test_a_clock_that_is_set_back_costs_no_lines(tmp_path):
+    server = ApiServer()
+    pod = start(server, 0)
+    lines = said(8)
+    server.logs["default", "j-worker-0", "tensorflow"] = [*lines[4:], *lines[:4]]
+    keeper = ended_on(server, pod, tmp_path)
+    assert len(keeper.last_lines("worker-0", 99)) == 8
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_lines_that_cannot_be_kept_are_repeated_and_that_is_told_once(tmp_path, caplog, full):
+    """There is no folder for them, or the disk is full."""
+    server, echoed = ApiServer(), []
+    pod = start(server, 0)
+    server.logs["default", "j-worker-0", "tensorflow"] = said(5)
+    if full:
+        (tmp_path / "worker-0.log").symlink_to("/dev/full")
+    folder = tmp_path if full else tmp_path / "file" / "logs"
+    (tmp_path / "file").write_text("no folder")
+    keeper = LogKeeper(server, folder, on_line=lambda _, line: echoed.append(line))
+    with caplog.at_level(logging.WARNING):
+        keeper.look([pod])
+        keeper.close()
+    assert echoed == [f"line {number}" for number in range(5)]
+    (told,) = caplog.messages
+    assert "worker-0.log is not kept any further" in told
+
+
+def test_runs_with_ids_that_begin_or_end_alike_or_are_short_have_folders_of_their_own(tmp_path):
+    ids = ["nightly-2026-11-30", "nightly-2026-12-01", "a-2026-12-01", "r1", "r2", "../r"]
+    folders = {kept_folder(tmp_path, "default", "job", run) for run in ids}
+    assert len(folders) == len(ids)
+    for folder in folders:
+        assert folder.parent == tmp_path / "default"
+        folder.mkdir(parents=True)
+        assert newest_kept(tmp_path, "default", "job") == folder
+        folder.rmdir()

@@ -268,7 +268,7 @@ def _launched(
     cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool
 ) -> "tuple[End | None, tuple[str, ...]]":
     from gangplan.kube.follow import Following
-    from gangplan.kube.logs import kept_folder
+    from gangplan.kube.kept_log import kept_folder
 
     chosen = settings()
     following = Following(

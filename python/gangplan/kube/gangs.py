@@ -12,9 +12,10 @@ from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.deletion import Deletion
 from gangplan.kube.gang_object import full_name, split_name
+from gangplan.kube.kept_log import kept_folder, newest_kept
 from gangplan.kube.kinds import EVENT, POD, TFJOB
 from gangplan.kube.launch import ending
-from gangplan.kube.logs import LogFollower, Sink, has_started, kept_folder, newest_kept, split_moment
+from gangplan.kube.logs import LogFollower, Sink, has_started, split_moment
 from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER
 from gangplan.kube.outcome import replica_name
 from gangplan.kube.store import read_records
@@ -138,7 +139,7 @@ class KubeGangs:
 
         @contextmanager
         def sink(of: str, _uid: str) -> Iterator[Sink]:
-            yield lambda line: said.put((of, line.decode(errors="replace").rstrip("\n")))
+            yield Sink(write=lambda _, line: said.put((of, line.decode(errors="replace").rstrip("\n"))))
 
         follower, any_seen = LogFollower(self._api, sink), False
         while True:

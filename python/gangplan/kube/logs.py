@@ -3,21 +3,21 @@
 Pods are removed with their logs; what a replica said last is mostly why it failed.
 """
 
-import glob
 import logging
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from gangplan.errors import ClusterError, Forbidden, NotFound, Refused
 from gangplan.kube.actions import Object
 from gangplan.kube.api import Api
+from gangplan.kube.kept_log import keep_log
 from gangplan.kube.names import TENSORFLOW_CONTAINER
-from gangplan.kube.outcome import replica_name
+from gangplan.kube.outcome import container_status, replica_name
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,17 @@ END_S = 10.0
 """Seconds that the last lines may take after the job has ended."""
 
 
-Sink = Callable[[bytes], object]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink:
+    """What takes the lines of one pod.
+
+    Attributes:
+        write: Takes a line, with its end, and the moment at which it was said.
+        since: The moment of the last line that it has already; empty: it has none.
+    """
+
+    write: Callable[[str, bytes], object]
+    since: str = ""
 
 
 class LogFollower:
@@ -39,20 +49,25 @@ class LogFollower:
 
         Args:
             api: The API server; it is asked from threads.
-            sink: Opens what takes the lines of a replica, each with its end, all of them from the first on; given the
-                replica and the uid of its pod; used from the thread that follows it.
+            sink: Opens what takes the lines of a pod, given its replica and its uid; used from the thread that follows
+                it. It is opened anew where the pod's container has started again.
         """
         self._api, self._sink = api, sink
+        # Each by uid of the pod: who follows it; how often its container had started again when its log was followed to
+        # the end; the moment of the last line that was copied.
         self._threads: dict[str, threading.Thread] = {}
-        # By uid of the pod, the moment of the last line that was copied.
+        self._done: dict[str, int] = {}
         self._seen: dict[str, str] = {}
         self._closed = threading.Event()
 
     def look(self, pods: Sequence[Object]) -> None:
-        """Follow those pods that have started and are not followed yet."""
+        """Follow those pods that have started, or started again, and are not followed yet."""
         for pod in pods:
             uid = str(pod["metadata"].get("uid"))
-            if uid not in self._threads and has_started(pod):
+            if not has_started(pod) or self._done.get(uid) == _restarts(pod):
+                continue
+            thread = self._threads.get(uid)
+            if thread is None or not thread.is_alive():
                 self._threads[uid] = threading.Thread(target=self._follow, args=(pod,), daemon=True)
                 self._threads[uid].start()
 
@@ -64,41 +79,48 @@ class LogFollower:
         self._closed.set()
 
     def _follow(self, pod: Object) -> None:
-        replica = replica_name(pod)
-        with self._sink(replica, str(pod["metadata"].get("uid"))) as write:
+        replica, uid = replica_name(pod), str(pod["metadata"].get("uid"))
+        with self._sink(replica, uid) as sink:
+            self._seen.setdefault(uid, sink.since)
             while not self._closed.is_set():
                 try:
-                    self._copy(pod, write)
-                    return
-                except (NotFound, Refused):
+                    self._copy(pod, sink)
+                except (NotFound, Refused) as error:
+                    # A container that is just started again has no log: who looks next finds one, or the pod gone.
+                    log.debug("the log of %s is not there: %s", replica, error)
                     return
                 except Forbidden as error:
                     log.warning("the log of %s cannot be read: %s", replica, error)
-                    return
                 except ClusterError as error:
                     log.debug("the log of %s broke off: %s", replica, error)
-                self._closed.wait(RETRY_S)
+                    self._closed.wait(RETRY_S)
+                    continue
+                self._done[uid] = _restarts(pod)
+                return
 
-    def _copy(self, pod: Object, write: Sink) -> None:
+    def _copy(self, pod: Object, sink: Sink) -> None:
         """Copy a log from where it broke off to its end.
 
         The server takes moments in whole seconds: lines of the same second that were copied before come again.
         """
         metadata = pod["metadata"]
         uid = str(metadata.get("uid"))
+        since = self._seen[uid]
         lines = self._api.log(
             metadata["name"],
             namespace=metadata["namespace"],
             container=TENSORFLOW_CONTAINER,
             follow=True,
-            since=self._seen.get(uid, ""),
+            since=since,
         )
+        come_again = bool(since)
         for line in lines:
             moment, text = split_moment(line)
-            if _key(moment) <= _key(self._seen.get(uid, "")):
-                continue
-            self._seen[uid] = moment
-            write(text + b"\n")
+            # Only the first ones: later a clock may have been set back.
+            come_again = come_again and _key(moment) <= _key(since)
+            if not come_again:
+                sink.write(moment, text + b"\n")
+                self._seen[uid] = moment
 
 
 class LogKeeper:
@@ -107,14 +129,13 @@ class LogKeeper:
     def __init__(
         self, api: Api, folder: Path, *, on_line: Callable[[str, str], None] = lambda _replica, _line: None
     ) -> None:
-        """Keep logs in a folder, which is made.
+        """Keep logs in a folder, which is made. Where they cannot be kept, that is told, and lines are repeated on.
 
         Args:
             api: The API server; it is asked from threads.
             folder: Where the files go, ``worker-0.log``.
             on_line: Called with replica and line, from the thread that follows it.
         """
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._on_line = folder, on_line
         self._follower = LogFollower(api, self._file)
 
@@ -140,35 +161,13 @@ class LogKeeper:
 
     @contextmanager
     def _file(self, replica: str, uid: str) -> Iterator[Sink]:
-        with self.path(replica).open("ab", buffering=0) as file:
-            file.truncate(self._beginning(replica, uid, file.seek(0, os.SEEK_END)))
+        with keep_log(self.path(replica), uid) as (since, keep):
 
-            def write(line: bytes) -> None:
-                file.write(line)
+            def write(moment: str, line: bytes) -> None:
+                keep(moment, line)
                 self._on_line(replica, line.decode(errors="replace").rstrip("\n"))
 
-            yield write
-
-    def _beginning(self, replica: str, uid: str, end: int) -> int:
-        """Where the lines of a pod begin in the file of its replica: those that an earlier keeper wrote come again."""
-        noted = self._folder / f".{replica}.begins"
-        with suppress(FileNotFoundError):
-            known, _, beginning = noted.read_text(encoding="utf-8").partition(" ")
-            if known == uid:
-                return int(beginning)
-        noted.write_text(f"{uid} {end}", encoding="utf-8")
-        return end
-
-
-def kept_folder(logs: Path, namespace: str, name: str, run_id: str) -> Path:
-    """Where the logs of a job's run are kept."""
-    return logs / namespace / f"{name}-{run_id[:8]}"
-
-
-def newest_kept(logs: Path, namespace: str, name: str) -> Path | None:
-    """Where the logs of the last run of a job's name are kept; None if none are."""
-    found = [path for path in (logs / namespace).glob(f"{glob.escape(name)}-????????") if path.is_dir()]
-    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+            yield Sink(write=write, since=since)
 
 
 def split_moment(line: bytes) -> tuple[str, bytes]:
@@ -178,13 +177,15 @@ def split_moment(line: bytes) -> tuple[str, bytes]:
 
 
 def has_started(pod: Object) -> bool:
-    """Whether the ``tensorflow`` container of a pod runs or has ended: only then is there a log."""
-    states = (pod.get("status") or {}).get("containerStatuses") or ()
-    return any(
-        item.get("name") == TENSORFLOW_CONTAINER
-        and {"running", "terminated"} & (item.get("state") or {}).keys()
-        for item in states
-    )
+    """Whether the ``tensorflow`` container of a pod runs or has ended, if only before: only then is there a log."""
+    container = container_status(pod)
+    now, before = container.get("state") or {}, container.get("lastState") or {}
+    return bool({"running", "terminated"} & now.keys()) or "terminated" in before
+
+
+def _restarts(pod: Object) -> int:
+    """How often its ``tensorflow`` container was started again."""
+    return int(container_status(pod).get("restartCount") or 0)
 
 
 def _key(moment: str) -> tuple[str, str]:

@@ -140,13 +140,16 @@ def replica_name(pod: Pod) -> str:
     return str(pod["metadata"]["name"]) if found is None else f"{found[0]}-{found[1]}"
 
 
+def container_status(pod: Pod) -> Mapping[str, Any]:
+    """What is told of the ``tensorflow`` container; empty if nothing is."""
+    told: Sequence[Mapping[str, Any]] = (pod.get("status") or {}).get("containerStatuses") or ()
+    return next((item for item in told if item.get("name") == TENSORFLOW_CONTAINER), {})
+
+
 def terminated(pod: Pod) -> Mapping[str, Any] | None:
     """How the ``tensorflow`` container ended; None if it has not."""
-    for item in (pod.get("status") or {}).get("containerStatuses") or ():
-        if item.get("name") == TENSORFLOW_CONTAINER:
-            found: Mapping[str, Any] | None = (item.get("state") or {}).get("terminated")
-            return found
-    return None
+    found: Mapping[str, Any] | None = (container_status(pod).get("state") or {}).get("terminated")
+    return found
 
 
 def exit_code(pod: Pod) -> int | None:

@@ -6,8 +6,8 @@ from gangplan.gangs import Condition, GangView, Occurrence
 from gangplan.kube import moments
 from gangplan.kube.actions import Object
 from gangplan.kube.enforce import replica_of
-from gangplan.kube.names import ROLES, TENSORFLOW_CONTAINER
-from gangplan.kube.outcome import exit_code, troubles
+from gangplan.kube.names import ROLES
+from gangplan.kube.outcome import container_status, exit_code, troubles
 from gangplan.record import GangRecord
 from gangplan.runtime import ReplicaState, ReplicaStatus
 
@@ -76,12 +76,8 @@ def replica_status(pod: Object, replica: tuple[str, int], node: str | None) -> R
         node: Where it is, or is to be; None: nowhere yet.
     """
     status = pod.get("status") or {}
-    container: Mapping[str, object] = next(
-        (item for item in status.get("containerStatuses") or () if item.get("name") == TENSORFLOW_CONTAINER),
-        {},
-    )
-    state = container.get("state")
-    state = state if isinstance(state, Mapping) else {}
+    container = container_status(pod)
+    state = container.get("state") or {}
     ended = state.get("terminated") or {}
     restarts = container.get("restartCount")
     return ReplicaStatus(
