@@ -16,6 +16,7 @@ import pytest
 from cluster.bed.image import BUSYBOX, PROJECT
 from cluster.bed.kwok import GPU
 from cluster.bed.outside import Cluster
+from cluster.demo.stage import gated, open_by_turns
 from cluster.manifests import gang_of_workers
 from cluster.objects import conditions, pods_of
 from cluster.submissions import Submitter, gangs_of, install, moments_of, tfjobs_of
@@ -26,7 +27,7 @@ LANES = (GPU, "amd.com/gpu", "gpu.intel.com/i915")
 """Kinds of GPUs, four of each: rounds on different kinds do not touch each other and run side by side."""
 WATCH_S = 2.0
 """Seconds for which two jobs that block each other are watched; that nothing changes is the point."""
-ENDS_WITHIN_S = 120.0
+ENDS_WITHIN_S = 280.0
 
 UNTIL_ALL_ANSWER = """
 trap exit TERM
@@ -71,17 +72,23 @@ class Lane:
             for name in names
         ]
 
-    def alone(self, jobs: list[dict[str, Any]]) -> bool:
-        """Let the default scheduler have both at the same moment; whether they block each other."""
+    def alone(self, jobs: list[dict[str, Any]], *, by_turns: bool = False) -> bool:
+        """Let the default scheduler have both at the same moment; whether they block each other.
+
+        By turns: not as the operator happens to create them, but one pod of each at a time.
+        """
         together = threading.Barrier(len(jobs))
         path = f"/apis/kubeflow.org/v1/namespaces/{self.namespace}/tfjobs"
 
         def send(job: dict[str, Any]) -> None:
             together.wait()
-            self.cluster.admin.create(path, job)
+            self.cluster.admin.create(path, gated(job) if by_turns else job)
 
         with ThreadPoolExecutor(len(jobs)) as hands:
             list(hands.map(send, jobs))
+        self.cluster.wait_until("all pods are there", lambda: len(pods_of(self.cluster, self.namespace)) == 8)
+        if by_turns:
+            open_by_turns(self.cluster, self.namespace)
         self.cluster.wait_until("each pod has a node or is told that there is none", self._all_are_decided)
         before = self._bound()
         counts = [sum(pod.startswith(job["metadata"]["name"]) for pod in before) for job in jobs]
@@ -175,11 +182,13 @@ def test_two_gangs_that_block_each_other_with_the_default_scheduler_never_do_thr
     assert sum(blocked) >= 1
 
 
+@pytest.mark.timeout(600)
 def test_two_trainings_run_one_after_the_other(lanes: list[Lane], capsys: pytest.CaptureFixture[str]) -> None:
     """A round with real TensorFlow, whose workers wait for each other by themselves."""
     lane = lanes[0]
     jobs = lane.jobs("tf", image=PROJECT, program=f"trap exit TERM; {TRAINING}")
-    blocked = lane.alone(jobs)
+    blocked = lane.alone(jobs, by_turns=True)
     with capsys.disabled():
         sys.stdout.write(f"\n{'blocked' if blocked else 'not blocked'} with the default scheduler\n")
+    assert blocked
     lane.as_gangs(jobs)

@@ -108,9 +108,7 @@ class Stage:
         count = sum(replicas["replicas"] for job in jobs for replicas in _specs(job).values())
         self.wait(f"all {count} pods are there", lambda: len(self.pods()) == count)
         if by_turns:
-            for name in sorted(self.pods(), key=lambda name: (name.rpartition("-")[2], name)):
-                patch = '[{"op": "remove", "path": "/spec/schedulingGates"}]'
-                self.cluster.kubectl("patch", "pod", name, "-n", NAMESPACE, "--type=json", "-p", patch)
+            open_by_turns(self.cluster, NAMESPACE)
         self.wait(
             "each pod has a node or is told that there is none",
             lambda: all("PodScheduled" in conditions(pod) for pod in self.pods().values()),
@@ -220,6 +218,13 @@ def gated(job: Job) -> dict[str, Any]:
         for kind, replicas in _specs(job).items()
     }
     return {**job, "spec": {**job["spec"], "tfReplicaSpecs": specs}}
+
+
+def open_by_turns(cluster: Cluster, namespace: str) -> None:
+    """Let in the gated pods of a namespace: the first of each job, then the second, and so on."""
+    for name in sorted(pods_of(cluster, namespace), key=lambda name: (name.rpartition("-")[2], name)):
+        patch = '[{"op": "remove", "path": "/spec/schedulingGates"}]'
+        cluster.kubectl("patch", "pod", name, "-n", namespace, "--type=json", "-p", patch)
 
 
 def _specs(job: Job) -> Mapping[str, Any]:
