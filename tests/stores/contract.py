@@ -1,6 +1,7 @@
 """The contract of :class:`gangplan.store.Store`, as tests that each store's suite inherits."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -9,7 +10,7 @@ from builders import GPU, gang, node, role
 import gangplan as gp
 from gangplan import admission
 from gangplan.config import Terms
-from gangplan.errors import Conflict
+from gangplan.errors import Conflict, Unreachable
 from gangplan.record import GangRecord, Reservation, enter, new
 from gangplan.store import Cluster, Ending, Member, Store
 
@@ -25,11 +26,16 @@ class Place:
         name: Gives a name for a gang.
         hung: Opens it as an actor that hangs once, in the middle of its first write of a record: then what is given is
             done.
+        late: Opens it as an actor whose first write of a record gets no answer, and is done when what is given with it
+            is called.
+        heard: Opens it as an actor whose next sign of life can be waited for, by what is given with it.
     """
 
     open: Callable[[], Store]
     name: Callable[[str], str]
     hung: Callable[[Callable[[], object]], Store] | None = None
+    late: Callable[[], tuple[Store, Callable[[], None]]] | None = None
+    heard: Callable[[], tuple[Store, Callable[[], None]]] | None = None
 
     def asked(self, name: str = "a", workers: int = 1, **fields: object) -> GangRecord:
         """The record of a gang of one-GPU workers that was just asked for."""
@@ -56,6 +62,16 @@ class View:
     def read(self) -> Cluster:
         snapshot = gp.Snapshot(nodes=self.nodes, running=self.running)
         return Cluster(snapshot=snapshot, members=dict(self.members), ended=self.ended)
+
+    def gone(self, owners: object) -> frozenset:
+        return frozenset()
+
+
+class Unread:
+    """A cluster that gives no answer."""
+
+    def read(self) -> Cluster:
+        raise Unreachable("no answer")
 
     def gone(self, owners: object) -> frozenset:
         return frozenset()
@@ -261,7 +277,6 @@ class LeadContract:
             assert admission.run_cycle(store, view, now=5.0, terms=TERMS) is not None
 
     def test_an_error_in_a_cycle_leaves_a_kept_lead_to_its_holder_alone(self, place):
-        """A write may still be on its way: others take the lead only as one that was lost."""
         store, other = place.open(), place.open()
         view = View(gpu_nodes(1, 4))
         with store.tenure():
@@ -270,3 +285,98 @@ class LeadContract:
             assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
             assert admission.run_cycle(store, view, now=1.0, terms=TERMS) is not None
         assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is not None
+
+    @pytest.mark.parametrize("kept", [True, False])
+    def test_an_error_before_anything_is_booked_costs_no_gang_a_write(self, place, kept):
+        """What fails again and again, at a server that is asked too much, must not be asked more for each gang that waits."""
+        store, other = place.open(), place.open()
+        full = View(gpu_nodes(1, 4), running=(gp.Running(name="x", node="n0", requests={GPU: "4"}),))
+        for name in "abc":
+            store.create(place.asked(name, workers=4))
+        assert admission.run_cycle(store, full, now=1.0, terms=TERMS) is not None
+        before = store.records()
+        with store.tenure() if kept else nullcontext():
+            for _ in range(3):
+                with pytest.raises(Unreachable):
+                    admission.run_cycle(store, Unread(), now=1.0, terms=TERMS)
+            assert admission.run_cycle(store, full, now=1.0, terms=TERMS) is not None
+        assert admission.run_cycle(other, full, now=1.0, terms=TERMS) is not None
+        assert store.records() == before
+
+    @pytest.mark.parametrize("kept", [True, False])
+    def test_a_booking_that_got_no_answer_fails_when_it_comes_late(self, place, lose_leader, kept):
+        """The room went to somebody else meanwhile. Gangs that were not booked are left as they are."""
+        (store, arrive), lost = place.late(), place.open()
+        free, full = View(gpu_nodes(1, 4)), View(gpu_nodes(1, 4))
+        full.running = (gp.Running(name="x", node="n0", requests={GPU: "4"}),)
+        for name in "ab":
+            store.create(place.asked(name, workers=4))
+        with lost.tenure():
+            assert admission.run_cycle(lost, full, now=1.0, terms=TERMS) is not None
+            assert admission.run_cycle(store, free, now=1.0, terms=TERMS) is None
+            lose_leader()
+            with store.tenure() if kept else nullcontext():
+                with pytest.raises(Unreachable):
+                    admission.run_cycle(store, free, now=2.0, terms=TERMS)
+                before = store.get(place.name("b"))
+                assert admission.run_cycle(store, full, now=3.0, terms=TERMS) is not None
+                with pytest.raises(Conflict):
+                    arrive()
+                assert admission.run_cycle(store, full, now=3.0, terms=TERMS) is not None
+                if kept:
+                    assert store.get(place.name("b")) == before
+        assert [record.phase for record in store.records()] == ["Pending", "Pending"]
+        assert admission.run_cycle(place.open(), full, now=4.0, terms=TERMS) is not None
+
+    def test_a_booking_without_an_answer_is_not_booked_again_where_it_was_done(self, place):
+        (store, arrive), view = place.late(), View(gpu_nodes(1, 4))
+        store.create(place.asked(workers=4))
+        with store.tenure():
+            with pytest.raises(Unreachable):
+                admission.run_cycle(store, view, now=1.0, terms=TERMS)
+            arrive()
+            decision = admission.run_cycle(store, view, now=2.0, terms=TERMS)
+        assert decision.writes == ()
+        assert store.get(place.name("a")).phase == "Reserved"
+
+    def test_a_lead_lasts_as_long_as_its_holder_reads(self, place, lose_leader):
+        """A cluster that takes longer to read than a Lease lasts is decided on all the same, with many who wait."""
+        (store, hear), other = place.heard(), place.open()
+        store.create(place.asked())
+        small = View(gpu_nodes(1, 1))
+
+        class Slow(View):
+            def read(self) -> Cluster:
+                for _ in range(3):
+                    assert admission.run_cycle(other, small, now=1.0, terms=TERMS) is None
+                    lose_leader()
+                    hear()
+                return super().read()
+
+        assert admission.run_cycle(store, Slow(gpu_nodes(1, 1)), now=1.0, terms=TERMS) is not None
+        assert store.get(place.name("a")).phase == "Reserved"
+
+    def test_a_kept_lead_lasts_through_a_long_pause(self, place, lose_leader):
+        (store, hear), other = place.heard(), place.open()
+        view = View(gpu_nodes(1, 4))
+        with store.tenure():
+            assert admission.run_cycle(store, view, now=1.0, terms=TERMS) is not None
+            for _ in range(3):
+                assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
+                lose_leader()
+                hear()
+            assert admission.run_cycle(other, view, now=1.0, terms=TERMS) is None
+            assert admission.run_cycle(store, view, now=2.0, terms=TERMS) is not None
+
+    def test_a_leader_that_hangs_for_minutes_shows_no_life_any_more(self, place, lose_leader):
+        """Its pulse goes on by itself; it must not keep the lead for somebody who does nothing with it."""
+        (store, _), other = place.heard(), place.open()
+        first, view = store.create(place.asked()), View(gpu_nodes(1, 4))
+        with store.leadership() as leads:
+            assert leads
+            while admission.run_cycle(other, view, now=1.0, terms=TERMS) is None:
+                for _ in range(10):
+                    lose_leader()
+            with pytest.raises(Conflict):
+                store.update(reserved(first))
+        assert store.get(first.name).phase == "Reserved"

@@ -1,12 +1,15 @@
 """Gang stores of several actors on one API server, which may hang in the middle of what they do."""
 
 import itertools
+import threading
 from collections.abc import Callable
 from typing import Any
 
+from gangplan.errors import Unreachable
 from gangplan.kube.api import Api
-from gangplan.kube.kinds import GANG, Kind
+from gangplan.kube.kinds import GANG, LEASE, Kind
 from gangplan.kube.lease import LeaseLock
+from gangplan.kube.pulse import Pulse
 from gangplan.kube.store import GangStore
 from stores.contract import Place
 
@@ -30,10 +33,54 @@ class Hanging:
         return self._api.replace(kind, body, subresource=subresource)
 
 
+class Late:
+    """A way to a server that loses the first replacement of a Gang: it is done when it is told to arrive."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._lost: list[Callable[[], object]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._api, name)
+
+    def replace(self, kind: Kind, body: dict, *, subresource: str = "") -> dict:
+        if kind == GANG and not self._lost:
+            self._lost.append(lambda: self._api.replace(kind, body, subresource=subresource))
+            raise Unreachable("no answer")
+        return self._api.replace(kind, body, subresource=subresource)
+
+    def arrive(self) -> None:
+        """Do what was lost."""
+        (late,) = self._lost
+        late()
+
+
+class Heard:
+    """A way to a server by which signs of life can be waited for."""
+
+    def __init__(self, api: Api) -> None:
+        self._api, self._alive = api, threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._api, name)
+
+    def replace(self, kind: Kind, body: dict, *, subresource: str = "") -> dict:
+        done = self._api.replace(kind, body, subresource=subresource)
+        if kind == LEASE:
+            self._alive.set()
+        return done
+
+    def hear(self) -> None:
+        """Wait for the next sign of life."""
+        self._alive.clear()
+        assert self._alive.wait(30.0), "a leader that works shows no sign of life"
+
+
 def gang_stores(api: Api, namespace: str, time: list[float]) -> Place:
     """Stores on the gangs of a namespace, whose actors judge each other by ``time``: seconds that only grow."""
 
-    def start(to_server: Any = api) -> GangStore:
+    # One that hangs shows no sign of life, so most have no pulse.
+    def start(to_server: Any = api, pulse: Pulse | None = None) -> GangStore:
         lock = LeaseLock(
             to_server,
             name="admission",
@@ -41,11 +88,22 @@ def gang_stores(api: Api, namespace: str, time: list[float]) -> Place:
             identity=f"actor-{next(_actors)}",
             clock=lambda: 1_000.0 + time[0],
             monotonic=lambda: time[0],
+            pulse=pulse,
         )
         return GangStore(to_server, lock, namespace=namespace)
+
+    def late() -> tuple[GangStore, Callable[[], None]]:
+        way = Late(api)
+        return start(way), way.arrive
+
+    def heard() -> tuple[GangStore, Callable[[], None]]:
+        way = Heard(api)
+        return start(way, pulse=Pulse(period_s=0.01)), way.hear
 
     return Place(
         open=start,
         name=lambda name: f"{namespace}/{name}",
         hung=lambda meanwhile: start(Hanging(api, meanwhile)),
+        late=late,
+        heard=heard,
     )

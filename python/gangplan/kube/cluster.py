@@ -10,7 +10,8 @@ from gangplan import admission
 from gangplan.config import Terms
 from gangplan.kube.api import Api, Owners
 from gangplan.kube.events import Teller
-from gangplan.kube.lease import LeaseLock
+from gangplan.kube.lease import PULSE_S, LeaseLock
+from gangplan.kube.pulse import Pulse
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.kube.store import GangStore
 from gangplan.plan import Plan
@@ -57,6 +58,7 @@ class KubeCluster:
             identity=self.identity,
             clock=self.clock,
             monotonic=self.monotonic,
+            pulse=Pulse(period_s=PULSE_S),
         )
         return GangStore(self.api, lock, teller=Teller(self.api, clock=self.clock), owners=self.owners)
 

@@ -5,35 +5,55 @@ by the clock of who looks: clocks need not agree. Unlike there, a holder gives i
 its term of office if it has one.
 """
 
+import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from gangplan.errors import ClusterError, Conflict, NotFound
 from gangplan.kube import moments
 from gangplan.kube.api import Api, Object
 from gangplan.kube.kinds import LEASE
+from gangplan.kube.pulse import Pulse
+
+log = logging.getLogger(__name__)
 
 LEASE_S = 15
-"""Seconds without a sign of life after which another takes the lead: a cycle of thousands of nodes takes a few."""
+"""Seconds without a sign of life after which another takes the lead: a process that is gone is not waited for long."""
+
+PULSE_S = LEASE_S / 6
+"""Seconds between two looks whether a sign of life is due: so that one comes in the second third of a Lease."""
+
+HANGS_S = 120.0
+"""Seconds after which a leader that has begun no other cycle counts as one that hangs, and shows no life any more. The
+largest clusters are read in a part of that."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lead:
     """The lead as its holder has it.
 
     Attributes:
-        term: Grows whenever the lead passes to another.
-        after_loss: The one before did not give it back: it may still be writing.
+        term: Grows whenever the lead passes to another, and when its holder does not know what it has written.
+        after_loss: The one before did not give it back: it may still be writing, and is not kept from it yet.
+        doubtful: Names of gangs for which a write that books room got no answer: it may still be done.
+        fenced: Names of gangs for which all writes of before this term fail by now.
     """
 
     term: int
-    after_loss: bool
+    after_loss: bool = False
+    doubtful: set[str] = field(default_factory=set)
+    fenced: set[str] = field(default_factory=set)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no room can be booked any more by what was written before."""
+        return not self.after_loss and not self.doubtful
 
 
 class LeaseLock:
-    """One contender for the lead."""
+    """One contender for the lead. While it holds it, its pulse shows signs of life."""
 
     def __init__(
         self,
@@ -44,6 +64,7 @@ class LeaseLock:
         identity: str,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
+        pulse: Pulse | None = None,
     ) -> None:
         """Contend.
 
@@ -54,12 +75,17 @@ class LeaseLock:
             identity: Tells this contender from all others there ever were.
             clock: Seconds since 1970, for people who look at the Lease.
             monotonic: Seconds that only grow, by which a holder is judged.
+            pulse: Shows signs of life while the contender works or waits, each :data:`PULSE_S`; None: it must not take
+                longer than a Lease lasts.
         """
         self._api, self._name, self._namespace, self._identity = api, name, namespace, identity
-        self._clock, self._monotonic = clock, monotonic
+        self._clock, self._monotonic, self._pulse = clock, monotonic, pulse
         self._seen: tuple[str, float] = ("", 0.0)
+        # Over what follows: the holder and its pulse write the Lease one after the other.
+        self._guard: AbstractContextManager[object] = nullcontext() if pulse is None else pulse.guard
         self._held: Object | None = None
-        self._renewed = 0.0
+        self._lead: Lead | None = None
+        self._renewed = self._begun = 0.0
         self._is_leading = self._keeps = False
 
     @contextmanager
@@ -67,7 +93,8 @@ class LeaseLock:
         """Inside, a lead that was got once is kept, also between cycles; at the end it is given back."""
         self._keeps = True
         try:
-            yield
+            with self._alive():
+                yield
         finally:
             self._keeps = False
             self._release()
@@ -76,20 +103,18 @@ class LeaseLock:
     def lead(self) -> Iterator[Lead | None]:
         """Hold the lead inside; None if someone else has it now.
 
-        It is given back only if all went well inside: else a write may still be on its way, and the next one must take
-        the lead as from one that was lost.
+        It is given back only if it is clear: else a write may still be on its way, and the next one must take the lead
+        as from one that was lost.
         """
-        lead = self._acquire() if self._held is None else self._go_on(self._held)
-        self._is_leading = lead is not None
         try:
-            yield lead
-        except BaseException:
-            self._held = None
-            raise
+            with nullcontext() if self._keeps else self._alive():
+                lead = self._begin()
+                self._is_leading = lead is not None
+                yield lead
         finally:
             self._is_leading = False
-        if not self._keeps:
-            self._release()
+            if not self._keeps:
+                self._release()
 
     def renew(self) -> None:
         """Show a sign of life, if the last one is some time ago; before each write of a leader.
@@ -97,24 +122,80 @@ class LeaseLock:
         Raises:
             Conflict: Someone else has taken the lead.
         """
-        if self._held is None or not self._is_leading or self._monotonic() - self._renewed < LEASE_S / 3:
-            return
-        self._show_life(self._held)
+        if self._is_leading:
+            with self._guard:
+                self._show_life_in_time()
 
-    def _go_on(self, held: Object) -> Lead | None:
-        """Lead on; None if someone else has taken the lead since."""
-        self._held = None
+    def _alive(self) -> AbstractContextManager[None]:
+        """Show signs of life meanwhile: reading and deciding may take longer than a Lease lasts."""
+        return nullcontext() if self._pulse is None else self._pulse.during(self._beat)
+
+    def _beat(self) -> None:
+        if self._held is not None and self._monotonic() - self._begun < HANGS_S:
+            try:
+                self._show_life_in_time()
+            except ClusterError as error:
+                log.debug("no sign of life: %s", error)
+
+    def _begin(self) -> Lead | None:
+        with self._guard:
+            self._begun = self._monotonic()
+            if self._held is None or self._lead is None:
+                return self._acquire()
+            try:
+                # By another term, what is in doubt is told from what is written now.
+                self._show_life(new_term=bool(self._lead.doubtful))
+            except Conflict:
+                return None
+            return self._lead
+
+    def _show_life_in_time(self) -> None:
+        if self._held is None:
+            raise self._lost()
+        if self._monotonic() - self._renewed >= LEASE_S / 3:
+            self._show_life()
+
+    def _show_life(self, *, new_term: bool = False) -> None:
+        assert self._held is not None, "only a holder shows signs of life"
+        assert self._lead is not None, "a holder has the lead"
+        before, term = self._monotonic(), self._lead.term + new_term
         try:
-            self._show_life(held)
-        except Conflict:
-            return None
-        return Lead(term=int(held["spec"].get("leaseTransitions") or 0), after_loss=False)
-
-    def _show_life(self, held: Object) -> None:
-        renewed = self._with(held, renewTime=moments.text(self._clock()))
-        before = self._monotonic()
-        self._held = self._api.replace(LEASE, renewed)
+            self._held = self._rewritten(
+                self._held, renewTime=moments.text(self._clock()), leaseTransitions=term
+            )
+        except Conflict as error:
+            self._held = self._lead = None
+            log.warning("%s: what was being decided is not written", error)
+            raise
+        if new_term:
+            self._lead.term = term
+            self._lead.fenced.clear()
         self._renewed = before
+
+    def _rewritten(self, held: Object, **spec: Any) -> Object:
+        """Change a Lease that is held, also where an earlier change was done without an answer.
+
+        Raises:
+            Conflict: Someone else has taken the lead.
+        """
+        while True:
+            try:
+                return self._api.replace(LEASE, self._with(held, **spec))
+            except (Conflict, NotFound):
+                held = self._still_held(held)
+
+    def _still_held(self, held: Object) -> Object:
+        try:
+            found = self._api.get(LEASE, self._name, namespace=self._namespace)
+        except NotFound as error:
+            raise self._lost() from error
+        if _term_of(found) != _term_of(held):
+            raise self._lost(found["spec"].get("holderIdentity") or "")
+        return found
+
+    def _lost(self, to: str = "") -> Conflict:
+        message = f"the lead over admission has passed to {to or 'another'} meanwhile"
+        return Conflict(message, verb="update", kind=LEASE.name, name=self._name, namespace=self._namespace)
 
     def _acquire(self) -> Lead | None:
         before = self._monotonic()
@@ -139,19 +220,20 @@ class LeaseLock:
                     "metadata": metadata,
                     "spec": spec,
                 }
-                self._held = self._api.create(LEASE, body)
-                self._renewed = before
-                return Lead(term=1, after_loss=False)
+                return self._has(self._api.create(LEASE, body), Lead(term=1), since=before)
             holder = found["spec"].get("holderIdentity") or ""
             # Its own it takes anew at once: it was left in the middle of a cycle.
             if holder not in ("", self._identity) and not self._is_lost(found):
                 return None
             term = int(found["spec"].get("leaseTransitions") or 0) + 1
-            self._held = self._api.replace(LEASE, self._with(found, **ours, leaseTransitions=term))
-            self._renewed = before
-            return Lead(term=term, after_loss=bool(holder))
+            held = self._api.replace(LEASE, self._with(found, **ours, leaseTransitions=term))
+            return self._has(held, Lead(term=term, after_loss=bool(holder)), since=before)
         except Conflict:
             return None
+
+    def _has(self, held: Object, lead: Lead, *, since: float) -> Lead:
+        self._held, self._lead, self._renewed = held, lead, since
+        return lead
 
     def _is_lost(self, found: Object) -> bool:
         version = found["metadata"]["resourceVersion"]
@@ -160,12 +242,19 @@ class LeaseLock:
         return self._monotonic() - self._seen[1] >= (found["spec"].get("leaseDurationSeconds") or LEASE_S)
 
     def _release(self) -> None:
-        held, self._held = self._held, None
-        if held is not None:
-            # Who cannot give it back loses it by time; who has lost it has nothing to give.
-            with suppress(ClusterError):
-                self._api.replace(LEASE, self._with(held, holderIdentity=""))
+        with self._guard:
+            held, lead, self._held, self._lead = self._held, self._lead, None, None
+            if held is not None and lead is not None and lead.is_clear:
+                # Who cannot give it back loses it by time; who has lost it has nothing to give.
+                with suppress(ClusterError):
+                    self._rewritten(held, holderIdentity="")
 
     @staticmethod
     def _with(lease: Object, **spec: Any) -> Object:
         return {**lease, "spec": {**lease["spec"], **spec}}
+
+
+def _term_of(lease: Object) -> tuple[Any, ...]:
+    """What stays the same as long as nobody else takes a Lease, or makes another of its name."""
+    spec = lease["spec"]
+    return lease["metadata"].get("uid"), spec.get("holderIdentity"), spec.get("leaseTransitions")

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from gangplan.errors import Conflict, InvalidInput, NotFound
+from gangplan.errors import Conflict, Forbidden, InvalidInput, NotFound, Refused
 from gangplan.kube.api import Api, Owners
 from gangplan.kube.events import Teller
 from gangplan.kube.gang_object import split_name, to_object, to_record, to_status
@@ -63,6 +63,7 @@ class GangStore:
         """
         self._api, self._lock, self._namespace = api, lock, namespace
         self._teller, self._owners = teller, owners
+        self._lead: Lead | None = None
 
     def records(self) -> tuple[GangRecord, ...]:
         """All records, by name; see :func:`read_records`."""
@@ -108,9 +109,11 @@ class GangStore:
         body["metadata"] |= {"resourceVersion": str(record.version), "uid": record.uid}
         body["status"] = to_status(record)
         try:
-            made = to_record(self._api.replace(GANG, body, subresource="status"))
+            with self._booking(record):
+                found = self._api.replace(GANG, body, subresource="status")
         except NotFound as error:
             raise _removed("update", record) from error
+        made = to_record(found)
         if self._teller is not None:
             self._teller.tell(made)
         return made
@@ -130,35 +133,65 @@ class GangStore:
 
     @contextmanager
     def leadership(self) -> Iterator[bool]:
-        """The right to run a cycle. After a leader that was lost, its late writes are made to fail first."""
+        """The right to run a cycle. What was written before and may still be done is made to fail first."""
         with self._lock.lead() as lead:
             try:
-                if lead is not None and lead.after_loss:
+                if lead is not None and not lead.is_clear:
                     self._fence(lead)
             except Conflict:  # the lead is lost already
                 yield False
                 return
-            yield lead is not None
+            self._lead = lead
+            try:
+                yield lead is not None
+            finally:
+                self._lead = None
 
     def tenure(self) -> AbstractContextManager[None]:
         """Inside, a lead that was got once is kept between cycles: others who wait only look at their records."""
         return self._lock.tenure()
 
+    @contextmanager
+    def _booking(self, record: GangRecord) -> Iterator[None]:
+        """Write a record: as long as the server has not answered, a leader cannot know whether room is booked."""
+        lead = self._lead
+        if lead is None or record.phase not in HOLDING:
+            yield
+            return
+        lead.doubtful.add(record.name)
+        try:
+            yield
+        except (Conflict, NotFound, Refused, Forbidden):
+            lead.doubtful.discard(record.name)
+            raise
+        lead.doubtful.discard(record.name)
+
     def _fence(self, lead: Lead) -> None:
-        """Give every gang that waits a new version: room is only ever booked by a write to one of those."""
-        for record in self.records():
-            current: GangRecord | None = record
-            while current is not None and current.phase in WAITING:
-                self._lock.renew()
-                namespace, name = split_name(current.name)
-                body = {"metadata": {"resourceVersion": str(current.version)}, "status": {"term": lead.term}}
-                try:
-                    self._api.patch(GANG, name, body, namespace=namespace, subresource="status")
-                    break
-                except NotFound:
-                    break
-                except Conflict:
-                    current = self.get(current.name)
+        """Give gangs that wait a new version: room is only ever booked by a write to one of those.
+
+        After a leader that was lost, all of them; else those of which the holder itself does not know what it wrote.
+        """
+        found = self.records() if lead.after_loss else [self.get(name) for name in sorted(lead.doubtful)]
+        for record in found:
+            if record is not None and record.name not in lead.fenced:
+                self._renumber(record, lead)
+                lead.fenced.add(record.name)
+        lead.after_loss = False
+        lead.doubtful.clear()
+
+    def _renumber(self, record: GangRecord, lead: Lead) -> None:
+        current: GangRecord | None = record
+        while current is not None and current.phase in WAITING:
+            self._lock.renew()
+            namespace, name = split_name(current.name)
+            body = {"metadata": {"resourceVersion": str(current.version)}, "status": {"term": lead.term}}
+            try:
+                self._api.patch(GANG, name, body, namespace=namespace, subresource="status")
+                return
+            except NotFound:
+                return
+            except Conflict:
+                current = self.get(current.name)
 
 
 def _removed(verb: str, record: GangRecord) -> Conflict:
