@@ -145,6 +145,21 @@ def test_replicas_lie_where_their_volume_is():
     assert without.rejections["default/j"].impossible
 
 
+ON_N1 = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+
+
+def test_a_volume_that_tells_its_node_by_name_is_left_to_the_scheduler():
+    """A snapshot knows nodes by their labels; a term of names alone is none that never holds."""
+    labels = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["a"]}]}
+    names = {"matchFields": [ON_N1]}
+    for affinity in ([names], [labels, names]):
+        assert with_claims(server("ReadWriteMany", affinity=affinity), asked()) == asked()
+    both, first = (
+        with_claims(server("ReadWriteMany", affinity=[term]), asked()) for term in (labels | names, labels)
+    )
+    assert both == first != asked()
+
+
 def test_a_role_keeps_its_own_affinity_beside_that_of_its_volume():
     own = {"key": "gpu", "operator": "Exists"}
     terms = [

@@ -165,7 +165,10 @@ def _obstacle(claim: Object, users: list[_User], gang: Gang) -> str | None:
 
 
 def _reachable_from(api: Api, claim: Object) -> tuple[NodeSelectorTerm, ...]:
-    """The node affinity of a claim's volume: one of the terms must hold; none: any node, or not known."""
+    """The node affinity of a claim's volume: one of the terms must hold; none: any node, or not known.
+
+    What a term says of the names of nodes is left to the scheduler: a snapshot knows nodes by their labels.
+    """
     name = claim["spec"].get("volumeName")
     if not name:
         return ()
@@ -174,7 +177,10 @@ def _reachable_from(api: Api, claim: Object) -> tuple[NodeSelectorTerm, ...]:
     except (Forbidden, NotFound):
         return ()
     required = ((volume["spec"].get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms")
-    return tuple(NodeSelectorTerm(expressions=tuple(_expressions(term))) for term in required or ())
+    terms = required or ()
+    if any(term.get("matchFields") and not term.get("matchExpressions") for term in terms):
+        return ()
+    return tuple(NodeSelectorTerm(expressions=tuple(_expressions(term))) for term in terms)
 
 
 def _expressions(term: Mapping[str, Any]) -> Iterator[Expression]:
