@@ -1,5 +1,6 @@
 """Gangs of a cluster as a user lists, shows, reads, explains and deletes them, on a modelled server."""
 
+import itertools
 import json
 import os
 import threading
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 import gangplan.kube.client
 from gangplan.cli import place
 from gangplan.cli.main import app
-from gangplan.errors import Forbidden, Unreachable
+from gangplan.errors import Busy, Forbidden, Unreachable
 from gangplan.kube.kept_log import kept_folder
 from gangplan.kube.kinds import GANG, POD, TFJOB
 
@@ -203,6 +204,42 @@ def test_a_gang_that_has_not_started_is_followed_from_its_start(cluster, monkeyp
     cluster.server.get = look
     said = cluster("logs", "waits", "-f", *N).stdout.splitlines()
     assert sorted(said) == ["worker-0: first", "worker-1: second"]
+
+
+@pytest.mark.parametrize("kind", ["Gang", "Pod", "TFJob"])
+@pytest.mark.parametrize("error", [Unreachable, Busy])
+def test_logs_are_followed_on_where_the_server_does_not_answer_for_a_while(
+    cluster, monkeypatch, caplog, kind, error
+):
+    """It answers at first, then not while the job ends."""
+    monkeypatch.setattr("gangplan.kube.gangs.POLL_S", 0.0)
+    for index in range(6):
+        cluster.server.delete(POD, f"runs-worker-{index}", namespace="default")
+    cluster.server.settle()
+    cluster.add_worker("runs", 0, "n1", phase="Succeeded", lines=["first", "last"])
+    asked = itertools.count()
+
+    def glitch(about: object) -> Fault | None:
+        if about.kind == kind:
+            match next(asked):
+                case 1 | 2:
+                    return Fault(error=error)
+                case 4:
+                    cluster.server.faults = None
+                    cluster.set_status("runs", phase="Finished", outcome="Succeeded")
+                    done = {"status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+                    cluster.server.patch(TFJOB, "runs", done, namespace="default", subresource="status")
+        return None
+
+    cluster.server.faults = glitch
+    done = cluster("logs", "runs", "-f", *N)
+    assert done.stdout.splitlines() == ["worker-0: first", "worker-0: last"]
+    assert "asking again" in caplog.text
+
+
+def test_logs_are_not_followed_where_the_server_does_not_answer_at_first(cluster):
+    cluster.server.faults = lambda _: Fault(error=Unreachable)
+    assert "fault before it was done" in words(cluster("logs", "runs", "-f", *N, code=4).stderr)
 
 
 def test_logs_of_pods_that_are_gone_are_those_that_were_kept(cluster, tmp_path):

@@ -1,12 +1,13 @@
 """KubeGangs: the gangs of a cluster as a person looks at them, reads their logs, and ends them."""
 
+import logging
 import queue
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gangplan.config import Terms
-from gangplan.errors import Forbidden, NotFound, NotInstalled, Refused
+from gangplan.errors import Expired, Forbidden, NotFound, NotInstalled, Refused, Unreachable
 from gangplan.gangs import GangView, Lines
 from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
@@ -23,6 +24,8 @@ from gangplan.kube.view import view
 from gangplan.plan import Plan
 from gangplan.record import GangRecord
 from gangplan.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
 
 POLL_S = 1.0
 """Seconds between two looks at the pods whose logs are followed."""
@@ -141,15 +144,23 @@ class KubeGangs:
         def sink(of: str, _uid: str) -> Iterator[Sink]:
             yield Sink(write=lambda _, line: said.put((of, line.decode(errors="replace").rstrip("\n"))))
 
-        follower, any_seen = LogFollower(self._api, sink), False
+        follower, looked, any_seen = LogFollower(self._api, sink), False, False
         while True:
-            record = self._store.get(name)
-            run = "" if record is None else record.run_id
-            pods = [pod for pod in self._pods(name, run) if replica is None or replica_name(pod) == replica]
-            follower.look(pods)
-            any_seen = any_seen or any(has_started(pod) for pod in pods)
-            if self._is_over(name, record, pods):
-                break
+            try:
+                record = self._store.get(name)
+                run = "" if record is None else record.run_id
+                pods = [
+                    pod for pod in self._pods(name, run) if replica is None or replica_name(pod) == replica
+                ]
+                looked = True
+                follower.look(pods)
+                any_seen = any_seen or any(has_started(pod) for pod in pods)
+                if self._is_over(name, record, pods):
+                    break
+            except (Unreachable, Expired) as error:
+                if not looked:
+                    raise  # its address is wrong, or it is down
+                log.warning("asking again: %s", error)
             yield from self._drained(said, POLL_S)
         follower.close()
         yield from self._drained(said, 0.0)
