@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from steps.conftest import Steps
 
 from gangplan.errors import ConfigError, Conflict, JobCanceled, JobFailed, JobTimedOut
 from gangplan.steps.conclude import conclude
+from gangplan.steps.launch_tfjob import LOG_LINES
 from gangplan.steps.release import release
 from gangplan.steps.run import gang_name
 
@@ -139,3 +141,17 @@ def test_every_job_name_gives_a_label_that_children_can_extend(name):
     assert made.replace("-", "").isalnum()
     assert made.isascii()
     assert len(f"{made}-evaluator-99") <= 63
+
+
+def test_long_logs_are_cut_without_being_held_whole(steps):
+    """Of 20 MB of a replica the last lines are kept, and never much more is in memory."""
+    says = python("for i in range(200_000): print(f'{i:0100}')")
+    assert steps.admit(tfjob=job(Worker=(says, 1))).outcome == "Admitted"
+    tracemalloc.start()
+    assert steps.launch().outcome == "Succeeded"
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    head, *lines = Path(steps.path("logs")).read_text().splitlines()
+    assert head.startswith("==== worker-0 on ")
+    assert [int(line) for line in lines[:LOG_LINES]] == list(range(200_000 - LOG_LINES, 200_000))
+    assert most < 10e6

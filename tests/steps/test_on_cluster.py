@@ -1,14 +1,19 @@
 """A run on a modelled cluster: launched, published, released; each may come twice, or after somebody was killed."""
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from launches.world import World
 
+from gangplan.closeness import Closeness
 from gangplan.config import settings
+from gangplan.errors import InvalidInput
 from gangplan.kube import own_pod
-from gangplan.kube.kinds import NODE, POD, TFJOB
+from gangplan.kube.cluster import KubeCluster
+from gangplan.kube.kinds import GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, TFJOB, Kind
+from gangplan.steps.admit import check_names
 from gangplan.steps.on_cluster import OnCluster
 from gangplan.steps.run import Run
 
@@ -119,3 +124,25 @@ def test_what_a_step_makes_goes_with_its_workflow(world):
         WORKFLOW | {"blockOwnerDeletion": False},
     )
     assert own_pod.owners(world.server, namespace="default", name="run-by-hand") == ()
+
+
+def test_what_cannot_be_understood_is_not_said_to_be_missing(world):
+    """A queue whose parent is not there, and levels that two topologies have in another order."""
+    for name, parent in (("research", {"parent": "nosuch"}), ("open", {})):
+        world.server.create(GANG_QUEUE, custom(GANG_QUEUE, name, parent))
+    for name, levels in (("one", ["rack", "row"]), ("two", ["row", "rack"])):
+        world.server.create(GANG_TOPOLOGY, custom(GANG_TOPOLOGY, name, {"levels": levels}))
+    cluster = KubeCluster(world.server, clock=lambda: 0.0, monotonic=lambda: 0.0).read()
+    asked = replace(world.wanted.gang, queue="research", topology=Closeness(required="rack"))
+    with pytest.raises(InvalidInput) as caught:
+        check_names(asked, cluster)
+    queue, level = (problem.message for problem in caught.value.problems)
+    assert queue == f"queue research cannot be understood: {cluster.gaps.queues['research']}"
+    assert cluster.gaps.levels
+    assert cluster.gaps.levels in level
+    with pytest.raises(InvalidInput, match=r"there is no queue 'closed'; known: .*open"):
+        check_names(replace(asked, queue="closed", topology=None), cluster)
+
+
+def custom(kind: Kind, name: str, spec: dict) -> dict:
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": name}, "spec": spec}

@@ -27,7 +27,7 @@ from gangplan.steps.place import place_of
 from gangplan.steps.process import in_cluster, step
 from gangplan.steps.run import Run, clock, open_run
 from gangplan.steps.training import training_manifest
-from gangplan.store import ClusterView, Store
+from gangplan.store import Cluster, ClusterView, Store
 from gangplan.verdict import Verdict, wait
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def admit(
         now = clock()
         wanted = place.describe(manifest, now=now)
         view, store = place.view(), place.store()
-        check_names(wanted, view.read().snapshot)
+        check_names(wanted, view.read())
         asked = new(wanted, uid=str(uuid.uuid4()), run_id=run_id, now=now, owner=place.asker())
         verdict = wait(
             store,
@@ -161,22 +161,25 @@ def wanted_manifest(
     return mounted(named, mounts, source="volume_claim")
 
 
-def check_names(wanted: Gang, cluster: Snapshot) -> None:
+def check_names(wanted: Gang, cluster: Cluster) -> None:
     """See that the cluster knows the queue and the levels that a gang names.
 
     Raises:
-        InvalidInput: It does not; those that it knows are named.
+        InvalidInput: It does not: those that it knows are named, or why it cannot be understood.
     """
-    queue = wanted.queue
+    queue, snapshot, gaps = wanted.queue, cluster.snapshot, cluster.gaps
     problems = []
-    if queue is not None and queue not in {known.name for known in cluster.queues}:
-        known = ", ".join(sorted(item.name for item in cluster.queues)) or "none"
+    if queue is not None and queue in gaps.queues:
+        message = f"queue {queue} cannot be understood: {gaps.queues[queue]}"
+        problems.append(Problem("gang_queue", "UNSUPPORTED", message))
+    elif queue is not None and queue not in {known.name for known in snapshot.queues}:
+        known = ", ".join(sorted(item.name for item in snapshot.queues)) or "none"
         problems.append(Problem("gang_queue", "UNKNOWN_NAME", f"there is no queue {queue!r}; known: {known}"))
     asked = wanted.topology or Closeness()
     for name, level in (("gang_required_level", asked.required), ("gang_preferred_level", asked.preferred)):
-        if level is not None and level not in {*cluster.topology, "node"}:
-            known = ", ".join([*cluster.topology, "node"])
-            problems.append(Problem(name, "UNKNOWN_NAME", f"there is no level {level!r}; known: {known}"))
+        if level is not None and level not in {*snapshot.topology, "node"}:
+            known = gaps.levels or f"known: {', '.join([*snapshot.topology, 'node'])}"
+            problems.append(Problem(name, "UNKNOWN_NAME", f"there is no level {level!r}; {known}"))
     if problems:
         raise InvalidInput(problems, "run parameters")
 

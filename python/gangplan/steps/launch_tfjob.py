@@ -1,7 +1,7 @@
 """launch_tfjob: start the admitted gang, follow it to its end, say honestly how it ended."""
 
-import itertools
 import logging
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,8 @@ def _log_tails(ended: JobStatus) -> Iterator[str]:
         yield f"==== {replica.name} on {replica.node}: {replica.state}, exit code {replica.exit_code}"
         if replica.log is not None:
             with Path(replica.log).open(encoding="utf-8", errors="replace") as file:
-                lines = [line.rstrip("\n") for line in file]
-            yield from itertools.islice(lines, max(0, len(lines) - LOG_LINES), None)
+                last = deque(file, LOG_LINES)
+            yield from (line.rstrip("\n") for line in last)
     if ended.events:
         yield "==== events"
         yield from ended.events

@@ -18,6 +18,7 @@ from gangplan.steps.admit import check_names, wanted_manifest
 from gangplan.steps.parameters import Checker
 from gangplan.steps.run import Run, clock, gang_name
 from gangplan.steps.training import PARAMETERS
+from gangplan.store import Cluster
 
 
 def check_parameters(values: Mapping[str, Any], *, run_id: str, chosen: Settings) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def preview(
     wanted = gang(manifest, created=int(now))
     store = LocalStore(chosen.store) if chosen.store.exists() else None
     nodes = cluster or (store.cluster() if store else None) or divide_machine()
-    check_names(wanted, nodes)
+    check_names(wanted, Cluster(snapshot=nodes))
     records = store.records() if store else ()
     record = new(wanted, uid=run_id, run_id=run_id, now=now)
     snapshot, plan, _ = admission.decide(nodes, [*records, record], now=now, terms=chosen.terms)
