@@ -7,6 +7,7 @@ from typing import Any
 from gangplan.kube import kinds
 from gangplan.kube.kinds import Kind
 
+SERVICE = Kind(name="Service", plural="services", api_version="v1")
 CONFIG_MAP = Kind(name="ConfigMap", plural="configmaps", api_version="v1")
 
 
@@ -37,7 +38,7 @@ BUILT_IN = (
     Definition(kind=kinds.POD, has_status=True, counts_generations=True),
     *(
         Definition(kind=kind, has_status=True)
-        for kind in (kinds.SERVICE, kinds.QUOTA, kinds.NAMESPACE, kinds.CLAIM, kinds.VOLUME)
+        for kind in (SERVICE, kinds.QUOTA, kinds.NAMESPACE, kinds.CLAIM, kinds.VOLUME)
     ),
     Definition(kind=kinds.NODE, has_status=True, takes_status=True),
     Definition(kind=kinds.LEASE, needs_version=True),

@@ -1,13 +1,17 @@
 """A submission that was killed is gone on with by another of the same run, wherever it was; on a modelled server."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from builders import tfjob
 from cli.clusters import Commands, new_server
+from launches.world import World
 
+from gangplan.cli import submit as command
 from gangplan.kube.kinds import GANG, TFJOB
 
 
@@ -51,3 +55,18 @@ def test_a_job_of_another_run_is_never_gone_on_with(cluster):
     cluster.add_job("mnist", "r1")
     told = cluster("submit", "job.yaml", "--wait", "--run-id", "r2", code=4).stderr
     assert "there is a TFJob mnist in default already" in " ".join(told.split())
+
+
+def test_the_placement_of_the_last_attempt_is_told(monkeypatch, tmp_path):
+    """The first one was preempted on n1 and n2; there is room on n3."""
+    monkeypatch.chdir(tmp_path)
+    world = World()
+    world.disrupted_attempts = 1
+    clock = SimpleNamespace(time=lambda: world.time[0], monotonic=lambda: world.time[0], sleep=world.sleep)
+    monkeypatch.setattr(command, "time", clock)
+    cluster = Commands(world.server, monkeypatch)
+    cluster.add_node("n3")
+    Path("job.yaml").write_text(yaml.safe_dump(tfjob("j", {"PS": {}, "Worker": {"replicas": 2}})))
+    answer = json.loads(cluster("submit", "job.yaml", "--wait", "--run-id", "run", "-o", "json").stdout)
+    assert answer["outcome"] == "Succeeded"
+    assert answer["placement"] == {"ps": ["n3"], "worker": ["n3", "n3"]}

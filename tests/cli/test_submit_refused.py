@@ -1,5 +1,7 @@
 """What cannot be submitted is refused at once, says what to do, and leaves the cluster as it was; on a modelled server."""
 
+import json
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +14,7 @@ from cli.clusters import CRDS, Commands, new_server
 
 from gangplan.cli import submit as command
 from gangplan.errors import Busy, Forbidden, Refused, Unreachable
+from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.kinds import GANG, LEASE, NODE, POD, QUOTA, TFJOB
 
 TEMPLATE = "$.spec.tfReplicaSpecs.Worker.template.spec"
@@ -168,6 +171,51 @@ def test_the_record_of_a_finished_gang_makes_way(cluster):
         runs.add(gang["spec"]["runId"])
     assert len(runs) == 2
     assert cluster.server.list(TFJOB).items == ()
+
+
+def test_a_gang_that_is_not_admitted_is_told_as_a_document_too(cluster):
+    """The same that tells how a job has ended, with what the solver says of it."""
+    told = {}
+    for name, cpu in (("never", "100"), ("later", "7")):
+        Path("job.yaml").write_text(
+            yaml.safe_dump(job(name, **container(resources={"requests": {"cpu": cpu}})))
+        )
+        if name == "later":
+            cluster.add_gang("holds", 8)
+            cluster.reserve("holds", *["n1"] * 4, *["n2"] * 4)
+            patch = {"spec": {"roles": [{"name": "worker", "replicas": 8, "requests": {"cpu": "1"}}]}}
+            cluster.server.patch(GANG, "holds", patch, namespace="default")
+        done = cluster("submit", "job.yaml", "--queue-wait", "0", "--run-id", "r1", "-o", "json", code=1)
+        told[name] = json.loads(done.stdout)
+    for name, answer in told.items():
+        rejection, reason = answer.pop("rejection"), answer.pop("reason")
+        assert rejection["message"] in reason
+        assert rejection["impossible"] == (name == "never")
+        wanted = {"placement": None, "outcome": "NotAdmitted", "last_lines": []}
+        assert answer == {"name": f"default/{name}", "run_id": "r1", **wanted}
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_gang_whose_job_is_gone_is_waited_for_while_others_decide(cluster, monkeypatch, ends):
+    """Who leads ends it in a moment; where it does not end, that is told."""
+    cluster.add_gang("mnist", 1, runId="r1")
+    cluster.set_status("mnist", phase="Bound", reservation={"placement": {"worker": ["n1"]}})
+    Path("job.yaml").write_text(yaml.safe_dump(job()))
+    sleeps = []
+
+    def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+        if ends and len(sleeps) == 3:
+            cluster.set_status("mnist", phase="Finished", outcome="Canceled", reason="its TFJob is gone")
+
+    monkeypatch.setattr(command.time, "sleep", sleep)
+    other = KubeCluster(cluster.server, clock=time.time, monotonic=time.monotonic).store()
+    with other.leadership() as leads:
+        assert leads
+        done = cluster("submit", "job.yaml", "--queue-wait", "0", code=1 if ends else 4)
+    (gang,) = cluster.server.list(GANG).items
+    assert (gang["spec"]["runId"] != "r1") == ends
+    assert ("gang default/mnist already (Bound)" in " ".join(done.stderr.split())) == (not ends)
 
 
 def test_a_gang_whose_job_is_gone_makes_way(cluster):

@@ -3,8 +3,9 @@
 import sys
 import time
 import uuid
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,25 +16,21 @@ from gangplan.cli.job_flags import JobFlags, manifest_of, takes_job_flags, told_
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.config import Enforcement, settings
 from gangplan.errors import Forbidden, InvalidInput, Problem
+from gangplan.plan import Rejection
 from gangplan.record import HOLDING, GangRecord
 from gangplan.signals import interrupting, uninterrupted
 
 if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
-    from gangplan.kube.actions import End
     from gangplan.kube.api import Api
     from gangplan.kube.cluster import KubeCluster
-    from gangplan.kube.entry import Patience
+    from gangplan.kube.entry import Retries
     from gangplan.kube.submission import Submission
 
-LAST_LINES = 20
-"""Last lines of a failed replica that are shown."""
+BOUND, NOT_ADMITTED = "Bound", "NotAdmitted"
 
 FIRST_CONTACT_S = 10.0
 """Seconds for which a server may not answer at the beginning: then its address is wrong, or it is down. Later, while the
 gang waits or runs, it is waited for much longer."""
-
-POLL_S = 1.0
-"""Seconds between two looks at a cluster: each is three requests."""
 
 
 @exits.guarded
@@ -113,34 +110,25 @@ def submit(
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         with told_by_flags(job.sizes()) if job.given else nullcontext():
             taken = until_answered(
-                lambda: _acceptable(connection, asked, dry_run=dry_run), _patience(FIRST_CONTACT_S)
+                lambda: _acceptable(connection, asked, dry_run=dry_run), _retries(FIRST_CONTACT_S)
             )
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
         wanted = until_answered(
             lambda: as_it_stands(taken, cluster, cluster.store(), now=time.time(), terms=settings().terms),
-            _patience(FIRST_CONTACT_S),
+            _retries(FIRST_CONTACT_S),
         )
         if dry_run:
             _show(cluster, wanted, output)
             return
         with interrupting():
-            record = _admitted(cluster, wanted, wait_s)
-            end, lines = _launched(cluster, wanted, to_the_end=wait)
+            answer = _refused(cluster, wanted, wait_s) or _launched(cluster, wanted, to_the_end=wait)
     if output is not render.Format.TABLE:
-        render.emit(
-            {
-                "name": wanted.gang.name,
-                "run_id": wanted.run_id,
-                "placement": record.reservation and record.reservation.placement,
-                "outcome": end.outcome if end else "Bound",
-                "reason": end.reason if end else "all replicas have their nodes",
-                "last_lines": lines,
-            },
-            output,
-        )
-    elif end is not None:
-        render.say("\n  | ".join([f"{wanted.gang.name}: {end.outcome}: {end.reason}", *lines]))
-    if end is not None and (code := exits.code_of_outcome(end.outcome)):
+        render.emit(answer, output)
+    elif answer.outcome == NOT_ADMITTED:
+        render.say(f"{answer.name}: not admitted: {answer.reason}")
+    elif answer.outcome != BOUND:
+        render.say("\n  | ".join([f"{answer.name}: {answer.outcome}: {answer.reason}", *answer.last_lines]))
+    if answer.outcome != BOUND and (code := exits.code_of_outcome(answer.outcome)):
         raise typer.Exit(code)
 
 
@@ -174,10 +162,11 @@ def _manifest(job: JobFlags, words: list[str], volumes: list[str], run_id: str) 
     return mounted(manifest, mounts) if mounts else manifest
 
 
-def _patience(seconds: float) -> "Patience":
-    from gangplan.kube.entry import Patience
+def _retries(seconds: float) -> "Retries":
+    from gangplan.kube.entry import Retries
+    from gangplan.kube.follow import POLL_S
 
-    return Patience(
+    return Retries(
         deadline=time.time() + seconds,
         clock=time.time,
         sleep=time.sleep,
@@ -225,9 +214,34 @@ def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -
         raise typer.Exit(exits.NO)
 
 
-def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> GangRecord:
-    from gangplan.admission import run_cycle
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What became of a submission.
+
+    Attributes:
+        name: Name of the gang, with its namespace.
+        run_id: Id of its run.
+        placement: Where it had room last, Role → nodes; None: it had none.
+        outcome: ``Bound``, ``NotAdmitted``, or how its job ended.
+        reason: Why, in a sentence.
+        last_lines: The last lines of the replica that failed.
+        rejection: Why it was not admitted.
+    """
+
+    name: str
+    run_id: str
+    placement: Mapping[str, tuple[str, ...]] | None = None
+    outcome: str
+    reason: str
+    last_lines: tuple[str, ...] = ()
+    rejection: Rejection | None = None
+
+
+def _refused(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> _Answer | None:
+    """Wait for admission; what is to be told if it is not admitted."""
+    from gangplan.admission import Decision, run_cycle
     from gangplan.kube.entry import enter, until_answered
+    from gangplan.kube.follow import POLL_S
     from gangplan.kube.progress import waiting
     from gangplan.record import new
     from gangplan.verdict import wait
@@ -236,12 +250,21 @@ def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> Gang
     asked = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
     entering = replace(asked, kept_until=now + chosen.terms.waiter_s)
 
-    def settle() -> None:
-        run_cycle(store, cluster, now=time.time(), terms=chosen.terms)
+    def settle() -> Decision | None:
+        return run_cycle(store, cluster, now=time.time(), terms=chosen.terms)
 
-    record = until_answered(lambda: enter(store, entering, settle=settle), _patience(wait_s))
+    record = until_answered(
+        lambda: enter(store, entering, settle=settle, pause=lambda: time.sleep(POLL_S)), _retries(wait_s)
+    )
     if record.phase in HOLDING or record.phase == "Finished":
-        return record  # by an earlier call of the run; what became of it since, its job tells
+        return None  # by an earlier call of the run; what became of it since, its job tells
+    rejection: Rejection | None = None
+
+    def show(record: GangRecord) -> None:
+        nonlocal rejection
+        rejection = record.rejection
+        render.progress(waiting(record))
+
     verdict = wait(
         store,
         cluster,
@@ -251,23 +274,27 @@ def _admitted(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> Gang
         terms=chosen.terms,
         deadline=now + wait_s,
         poll_s=max(chosen.poll_s, POLL_S),
-        on_change=lambda record: render.progress(waiting(record)),
+        on_change=show,
         on_trouble=_told_trouble,
     )
-    if not verdict.admitted:
-        render.say(f"{record.name}: not admitted: {verdict.reason}")
-        raise typer.Exit(exits.NO)
-    return verdict.record
+    if verdict.admitted:
+        return None
+    return _Answer(
+        name=wanted.gang.name,
+        run_id=wanted.run_id,
+        outcome=NOT_ADMITTED,
+        reason=verdict.reason,
+        rejection=rejection,
+    )
 
 
 def _told_trouble(error: Exception) -> None:
     render.progress(f"asking again: {error}")
 
 
-def _launched(
-    cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool
-) -> "tuple[End | None, tuple[str, ...]]":
+def _launched(cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool) -> _Answer:
     from gangplan.kube.follow import Following
+    from gangplan.kube.job_status import LAST_LINES
     from gangplan.kube.kept_log import kept_folder
 
     chosen = settings()
@@ -285,5 +312,11 @@ def _launched(
         with uninterrupted():
             following.cancel(f"the submission ended: {type(error).__name__}")
         raise
-    lines = () if end is None or not end.replica else following.keeper.last_lines(end.replica, LAST_LINES)
-    return end, lines
+    return _Answer(
+        name=wanted.gang.name,
+        run_id=wanted.run_id,
+        placement=following.placement,
+        outcome=end.outcome if end else BOUND,
+        reason=end.reason if end else "all replicas have their nodes",
+        last_lines=following.keeper.last_lines(end.replica, LAST_LINES) if end and end.replica else (),
+    )

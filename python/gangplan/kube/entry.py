@@ -27,9 +27,13 @@ _UNKNOWN = re.compile(r'unknown field ("(?:[^"\\]|\\.)*")')
 """As the server's strict decoding tells each of them."""
 
 
+LOOKS = 10
+"""How often a gang of a name that is asked for is looked at, while somebody else decides whether it still holds room."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """With a server that does not answer.
+class Retries:
+    """How a server that does not answer is asked again.
 
     Attributes:
         deadline: When to give up, in seconds since 1970.
@@ -110,12 +114,12 @@ def _taken(job: Object) -> str:
     )
 
 
-def until_answered(ask: Callable[[], T], patience: Patience) -> T:
+def until_answered(ask: Callable[[], T], retries: Retries) -> T:
     """Ask again while there is no answer.
 
     Args:
         ask: Asks; asking twice does no more than asking once.
-        patience: For how long, and how.
+        retries: For how long, and how.
 
     Raises:
         AlreadyExists: The name is taken.
@@ -126,24 +130,28 @@ def until_answered(ask: Callable[[], T], patience: Patience) -> T:
         try:
             return ask()
         except (Unreachable, Conflict) as error:
-            if isinstance(error, AlreadyExists) or patience.clock() >= patience.deadline:
+            if isinstance(error, AlreadyExists) or retries.clock() >= retries.deadline:
                 raise
-            patience.on_trouble(error)
-            patience.sleep(patience.poll_s)
+            retries.on_trouble(error)
+            retries.sleep(retries.poll_s)
 
 
-def enter(store: Store, asked: GangRecord, *, settle: Callable[[], object]) -> GangRecord:
+def enter(
+    store: Store, asked: GangRecord, *, settle: Callable[[], object | None], pause: Callable[[], object]
+) -> GangRecord:
     """Enter the queue, or find that this was done already; a finished gang of that name is forgotten.
 
     Args:
         store: The records.
         asked: The record of the gang, of whose name no TFJob is there.
-        settle: Ends what has ended while nobody looked; called once if a gang of that name still holds room.
+        settle: Ends what has ended while nobody looked, if a gang of that name still holds room; None: it could not,
+            because somebody else is deciding, who ends it as well.
+        pause: Waits until it is looked at again.
 
     Raises:
         AlreadyExists: There is a gang of that name that has not finished.
     """
-    settled = False
+    looks = LOOKS
     while True:
         try:
             return store.create(asked)
@@ -151,9 +159,12 @@ def enter(store: Store, asked: GangRecord, *, settle: Callable[[], object]) -> G
             found = store.get(asked.name)
             if found is not None and found.run_id == asked.run_id:
                 return found  # by a request whose answer was lost
-            if found is not None and found.phase in HOLDING and not settled:
-                settle()
-                settled = True
+            if found is not None and found.phase in HOLDING and looks:
+                looks -= 1
+                if settle() is not None:
+                    looks = 0
+                elif looks:
+                    pause()
             elif found is not None and found.phase != "Finished":
                 raise _waits_already(found) from error
             elif found is not None:

@@ -1,6 +1,6 @@
 """Following: one job on a cluster, launched, told as it comes along, and its logs kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gangplan.config import Settings
@@ -23,6 +23,7 @@ class Following:
     Attributes:
         keeper: Has the logs of its replicas.
         pods: Name → pod of the job, as each was last seen: the operator deletes those that run when it has ended.
+        placement: Where its gang had room when that was last seen, Role → nodes; None: it had none.
     """
 
     def __init__(
@@ -55,7 +56,8 @@ class Following:
         patience = Patience(image=chosen.image_patience_s)
         self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
         self.pods: dict[str, Object] = {}
-        self._told = Told(tell)
+        self.placement: Mapping[str, tuple[str, ...]] | None = None
+        self._told, self._run_id = Told(tell), wanted.run_id
         self._keeps_logs = True
         self._launcher = Launcher(
             cluster.api,
@@ -93,6 +95,9 @@ class Following:
 
     def _look(self, seen: Seen) -> None:
         self._told(seen)
+        record = seen.record
+        if record is not None and record.run_id == self._run_id and record.reservation is not None:
+            self.placement = record.reservation.placement
         if self._keeps_logs:
             self.keeper.look(seen.pods)
         self.pods |= {pod["metadata"]["name"]: pod for pod in seen.pods}

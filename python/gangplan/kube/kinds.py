@@ -30,7 +30,6 @@ class Kind:
 
 POD = Kind(name="Pod", plural="pods", api_version="v1")
 NODE = Kind(name="Node", plural="nodes", api_version="v1", namespaced=False)
-SERVICE = Kind(name="Service", plural="services", api_version="v1")
 EVENT = Kind(name="Event", plural="events", api_version="v1")
 QUOTA = Kind(name="ResourceQuota", plural="resourcequotas", api_version="v1")
 NAMESPACE = Kind(name="Namespace", plural="namespaces", api_version="v1", namespaced=False)
