@@ -1,7 +1,7 @@
 """Verdict: how the wait of one gang for its admission ended."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from gangplan.admission import Decision, finish, run_cycle
@@ -9,6 +9,43 @@ from gangplan.config import Terms
 from gangplan.errors import Conflict, Expired, InvalidInput, Unreachable
 from gangplan.record import HOLDING, WAITING, GangRecord
 from gangplan.store import ClusterView, Store
+
+SHARE = 5
+"""A cluster is left alone for so many times as long as the last look at it took: who waits takes a sixth of the time of
+a server that is slow."""
+
+LONGEST_PAUSE_S = 60.0
+"""Seconds after which it is looked at again in any case, so that room that becomes free is not long without use."""
+
+
+class Pace:
+    """How often somebody who waits runs cycles: each reads the whole cluster.
+
+    A turn that found somebody else leading takes no time, and the next one comes at the next look.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Begin; the first turn is due.
+
+        Args:
+            clock: Seconds since 1970.
+        """
+        self._clock = clock
+        self._until = 0.0
+
+    def is_due(self) -> bool:
+        """Whether it is time for a turn. A clock that was set back makes nobody wait for longer than the longest pause."""
+        return not 0.0 < self._until - self._clock() <= LONGEST_PAUSE_S
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Take a turn inside."""
+        began = self._clock()
+        try:
+            yield
+        finally:
+            now = self._clock()
+            self._until = now + min(SHARE * max(0.0, now - began), LONGEST_PAUSE_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +102,13 @@ def _must_ask_anew(record: GangRecord, now: float, terms: Terms) -> bool:
 
 
 def ask(
-    store: Store, view: ClusterView, name: str, *, clock: Callable[[], float], terms: Terms
+    store: Store,
+    view: ClusterView,
+    name: str,
+    *,
+    clock: Callable[[], float],
+    terms: Terms,
+    pace: Pace | None = None,
 ) -> tuple[GangRecord | None, Decision | None]:
     """Run a cycle if nobody else does, and let a gang that waits be kept waiting.
 
@@ -75,11 +118,15 @@ def ask(
         name: Name of the gang.
         clock: Seconds since 1970.
         terms: How long things are kept, and when room is.
+        pace: Of who asks again and again: no cycle is run before one is due; None: one is run now.
 
     Returns:
         Its record, if there is one, and what was decided, if this was who decided.
     """
-    decision = run_cycle(store, view, now=clock(), terms=terms)
+    pace, decision = pace or Pace(clock), None
+    if pace.is_due():
+        with pace.turn():
+            decision = run_cycle(store, view, now=clock(), terms=terms)
     current = store.get(name)
     if current is not None and _must_ask_anew(current, clock(), terms):
         with suppress(Conflict):
@@ -115,7 +162,7 @@ def wait(
         sleep: Waits the given seconds.
         terms: How long things are kept, and when room is.
         deadline: When to give up, in seconds since 1970.
-        poll_s: Seconds between two cycles.
+        poll_s: Seconds between two looks at the gang; cycles are run as :class:`Pace` has them.
         patient: Wait on although the gang cannot fit the empty cluster.
         outlived: Let the gang wait on when this process is told to end (SystemExit): another one will come for it.
         on_change: Called whenever phase, position or reason have changed.
@@ -123,7 +170,7 @@ def wait(
             contradicts itself; it is looked at again until the deadline.
     """
     seen: tuple[object, ...] = ()
-    decision = None
+    decision, pace = None, Pace(clock)
 
     def give_up(reason: str) -> GangRecord | None:
         return finish(
@@ -140,13 +187,13 @@ def wait(
         try:
             while True:
                 try:
-                    current, decided = ask(store, view, record.name, clock=clock, terms=terms)
+                    current, decided = ask(store, view, record.name, clock=clock, terms=terms, pace=pace)
                     decision = decided or decision
                 except (Unreachable, Expired, InvalidInput) as error:
                     if clock() >= deadline:
                         raise
                     on_trouble(error)
-                    sleep(poll_s)
+                    sleep(min(poll_s, LONGEST_PAUSE_S))
                     continue
                 if current is not None and not current.continues(record):
                     current = None
@@ -162,7 +209,7 @@ def wait(
                     return Verdict(
                         record=current or record, admitted=admitted, reason=reason, decision=decision
                     )
-                sleep(poll_s)
+                sleep(min(poll_s, LONGEST_PAUSE_S))
         except BaseException as error:
             if outlived and isinstance(error, SystemExit):
                 raise

@@ -1,5 +1,6 @@
 """The wait of one gang: it ends with admission, or with a finished gang and a reason."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -247,3 +248,75 @@ def test_a_suspended_gang_waits_until_its_deadline():
     suspended = enter(new(gang(), uid="u", run_id="r", now=0.0), "Suspended", now=1.0, reason="paused")
     assert judge(suspended, now=5.0, deadline=6.0, patient=False) is None
     assert judge(suspended, now=6.0, deadline=6.0, patient=False) == (False, "not admitted in time: paused")
+
+
+def slow(waiter: Waiter, seconds: float) -> list[float]:
+    """Let each look at the cluster take some seconds, and begin to note when they were."""
+    looks: list[float] = []
+
+    def look(_: str) -> None:
+        looks.append(waiter.now)
+        waiter.now += seconds
+
+    waiter.cluster.step = look
+    return looks
+
+
+def test_a_cluster_that_is_slow_to_read_is_left_alone_most_of_the_time(waiter):
+    full = role(cpu="16")
+    waiter.wait(waiter.ask(gang("first", full)))
+    looks = slow(waiter, 4.0)
+    waiter.wait(waiter.ask(gang("second", full)), seconds=240.0)
+    assert [second - first for first, second in itertools.pairwise(looks)] == [24.0] * 10
+    assert waiter.sleeps >= 180, "it looks at its own gang all the time"
+
+
+def test_what_others_do_to_a_gang_is_seen_between_two_looks_at_a_slow_cluster(waiter):
+    full = role(cpu="16")
+    waiter.wait(waiter.ask(gang("first", full)))
+    looks = slow(waiter, 4.0)
+
+    def delete(sleeps: int) -> None:
+        if sleeps == 2:
+            admission.finish(
+                waiter.store, "second", run_id="run", outcome="Canceled", reason="deleted", now=1.0
+            )
+
+    waiter.meanwhile = delete
+    assert not waiter.wait(waiter.ask(gang("second", full))).admitted
+    assert (waiter.sleeps, len(looks)) == (2, 1)
+
+
+@pytest.mark.parametrize("took", [30.0, 3600.0])
+def test_no_look_makes_a_gang_wait_for_much_longer_than_a_minute(took, waiter):
+    full = role(cpu="16")
+    waiter.wait(waiter.ask(gang("first", full)))
+    looks = slow(waiter, took)
+    waiter.wait(waiter.ask(gang("second", full)), seconds=took + 100.0)
+    assert [second - first for first, second in itertools.pairwise(looks)] == [took + 60.0]
+
+
+def test_a_clock_that_is_set_back_does_not_stop_the_wait(waiter):
+    full = role(cpu="16")
+    waiter.wait(waiter.ask(gang("first", full)))
+    looks = slow(waiter, 4.0)
+
+    def set_back(sleeps: int) -> None:
+        if sleeps == 1:
+            waiter.now -= 900.0
+            admission.finish(
+                waiter.store, "first", run_id="run", outcome="Succeeded", reason="", now=waiter.now
+            )
+
+    waiter.meanwhile = set_back
+    assert waiter.wait(waiter.ask(gang("second", full))).admitted
+    assert len(looks) == 2
+
+
+def test_between_two_looks_at_a_gang_there_is_a_minute_at_most(waiter):
+    """Who leads and sleeps for longer than that counts as one that hangs."""
+    full = role(cpu="16")
+    waiter.wait(waiter.ask(gang("first", full)))
+    begun = waiter.now
+    waiter.wait(waiter.ask(gang("second", full)), seconds=600.0, poll_s=300.0)
+    assert (waiter.now - begun, waiter.sleeps) == (600.0, 10)

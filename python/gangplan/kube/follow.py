@@ -11,7 +11,7 @@ from gangplan.kube.launcher import Launcher
 from gangplan.kube.logs import LogKeeper
 from gangplan.kube.progress import Told, leader_of
 from gangplan.kube.submission import Submission
-from gangplan.verdict import ask
+from gangplan.verdict import Pace, ask
 
 POLL_S = 1.0
 """Seconds between two looks at a cluster: each is three requests."""
@@ -52,7 +52,7 @@ class Following:
             if replica == leader:
                 tell(f"{replica} | {line}")
 
-        store, terms = cluster.store(), chosen.terms
+        store, terms, pace = cluster.store(), chosen.terms, Pace(cluster.clock)
         patience = Patience(image=chosen.image_patience_s)
         self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
         self.pods: dict[str, Object] = {}
@@ -75,7 +75,7 @@ class Following:
             sleep=sleep,
             poll_s=POLL_S,
             on_look=self._look,
-            admit=lambda: ask(store, cluster, wanted.gang.name, clock=cluster.clock, terms=terms),
+            admit=lambda: ask(store, cluster, wanted.gang.name, clock=cluster.clock, terms=terms, pace=pace),
         )
 
     def run(self) -> End:
