@@ -176,13 +176,14 @@ def test_a_container_that_is_started_again_is_followed_on(tmp_path):
     assert keeper.path("worker-0").read_text().splitlines() == echoed
 
 
-def test_a_clock_that_is_set_back_costs_no_lines(tmp_path):
-    server = ApiServer()
-    pod = start(server, 0)
-    lines = said(8)
-    server.logs["default", "j-worker-0", "tensorflow"] = [*lines[4:], *lines[:4]]
-    keeper = ended_on(server, pod, tmp_path)
-    assert len(keeper.last_lines("worker-0", 99)) == 8
+@pytest.mark.parametrize("after", [[], [1], [2], [1, 2]])
+def test_a_clock_that_is_set_back_costs_no_lines(tmp_path, monkeypatch, after):
+    """Also where the log breaks off before."""
+    monkeypatch.setattr("gangplan.kube.logs.RETRY_S", 0.0)
+    pod = start(ApiServer(), 0)
+    lines = [b"2026-01-01T00:00:00.%dZ line %d\n" % (part, part) for part in (5, 6, 2, 3)]
+    keeper = ended_on(Breaking(ApiServer(), lines, after), pod, tmp_path)
+    assert keeper.last_lines("worker-0", 99) == ("line 5", "line 6", "line 2", "line 3")
 
 
 @pytest.mark.parametrize("full", [False, True])
