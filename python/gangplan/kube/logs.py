@@ -113,11 +113,12 @@ class LogFollower:
             follow=True,
             since=since,
         )
-        come_again = bool(since)
+        come_again, found = bool(since), False
         for line in lines:
             moment, text = split_moment(line)
-            # Only the first ones: later a clock may have been set back.
-            come_again = come_again and _key(moment) <= _key(since)
+            # Those up to the last one that was copied: after it a clock may have been set back.
+            found = found or moment == since
+            come_again = come_again and (moment == since or (not found and _key(moment) < _key(since)))
             if not come_again:
                 sink.write(moment, text + b"\n")
                 self._seen[uid] = moment
