@@ -8,7 +8,7 @@ was faster. What gives room back is therefore written first, then the records ar
 cycle decide who takes it: whatever part of a cycle was written, no capacity is booked twice.
 """
 
-import re
+import logging
 from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,15 +16,16 @@ from typing import Literal
 
 from gangplan import solver
 from gangplan.config import Terms
-from gangplan.errors import Conflict, InvalidInput, Problem
+from gangplan.errors import Conflict, InvalidInput, Refused
 from gangplan.options import SolveOptions
 from gangplan.plan import Earmark, Plan, Rejection
 from gangplan.record import WAITING, GangRecord, Outcome, Owner, Reservation, enter
 from gangplan.record_snapshot import combine, queued
 from gangplan.snapshot import Snapshot
 from gangplan.store import ClusterView, Ending, Gaps, Member, Store
+from gangplan.unsound import at_fault
 
-_GANG_PATH = re.compile(r"\$\.gangs\[(\d+)\]\.?(.*)")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,31 +159,6 @@ def decide(
             unsound |= blamed
 
 
-def at_fault(snapshot: Snapshot, problems: Iterable[Problem], gaps: Gaps) -> dict[str, str]:
-    """Gangs of a snapshot that are wrong, and what is wrong with each.
-
-    Args:
-        snapshot: The snapshot.
-        problems: What is wrong with it.
-        gaps: What of the cluster could not be understood: it may be why a gang names what is not there.
-    """
-    found: dict[str, list[str]] = {}
-    for problem in problems:
-        if (match := _GANG_PATH.fullmatch(problem.path)) is not None:
-            gang, place = snapshot.gangs[int(match[1])], f"{match[2]}: " if match[2] else ""
-            text = place + problem.message
-            if match[2] == "queue" and gang.queue is not None and gang.queue in gaps.queues:
-                text = f"queue {gang.queue} cannot be understood: {gaps.queues[gang.queue]}"
-            elif problem.code == "UNKNOWN_NAME" and "topology." in match[2]:
-                text += f"; {gaps.levels or _known_levels(snapshot)}"
-            found.setdefault(gang.name, []).append(text)
-    return {name: "; ".join(texts) for name, texts in found.items()}
-
-
-def _known_levels(snapshot: Snapshot) -> str:
-    return f"the levels of this cluster are {', '.join((*snapshot.topology, 'node'))}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """What the time that has passed did to the records.
@@ -281,13 +257,24 @@ def run_settle(
     dead = gone(record.owner for record in records if record.owner is not None)
     settled = settle(records, now=now, terms=terms, gone=dead, nodes=nodes, ended=ended)
     try:
-        for record in settled.old:
-            store.remove(record)
-        for record in settled.changed:
-            store.update(record)
-    except Conflict:
+        _write(store.remove, settled.old)
+        _write(store.update, settled.changed)
+    except Conflict as error:
+        log.debug("looking again: %s", error)
         return False
     return True
+
+
+def _write(act: Callable[[GangRecord], object], records: Iterable[GangRecord]) -> None:
+    """Write records one by one; one that the store does not take stays as it is, and stops no other.
+
+    So no room is given out twice: what is not given back still counts as held, and what is not booked stays free.
+    """
+    for record in records:
+        try:
+            act(record)
+        except Refused as error:
+            log.warning("the record of gang %s stays as it is: %s", record.name, error)
 
 
 def run_cycle(store: Store, view: ClusterView, *, now: float, terms: Terms) -> Decision | None:
@@ -312,9 +299,9 @@ def run_cycle(store: Store, view: ClusterView, *, now: float, terms: Terms) -> D
             gaps=cluster.gaps,
         )
         try:
-            for record in decision.writes:
-                store.update(record)
-        except Conflict:
+            _write(store.update, decision.writes)
+        except Conflict as error:
+            log.debug("looking again: %s", error)
             return None
         return decision
 

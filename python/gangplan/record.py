@@ -5,6 +5,7 @@ It is queue entry, reservation and explanation in one: a row of the local store,
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from gangplan.plan import Rejection
@@ -30,6 +31,13 @@ HOLDING: frozenset[Phase] = frozenset({"Reserved", "Binding", "Bound"})
 
 WAITING: frozenset[Phase] = frozenset({"Pending", "Impossible"})
 """Phases in which a gang waits for capacity."""
+
+
+MOST_EVENTS = 100
+"""Events that a record keeps: the first and the last ones. A gang may wait for weeks on a cluster that changes."""
+
+LONGEST_REASON = 1024
+"""Longest reason in the history, in characters; the present one is kept whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +102,9 @@ class GangRecord:
         rejection: Why the last cycle did not admit it, while it waits.
         outcome: How it ended, once it is Finished.
         owner: The process that answers for it; None: no one has to be there.
-        history: The phases that it went through, oldest first.
+        history: The phases that it went through, oldest first: :data:`MOST_EVENTS` at most. How often it
+            came to be Impossible and back while it waited is not told, only the last time.
+        forgotten: How many attempts there were that the history does not tell of any more.
         expired_at: Seconds since 1970 at which it last let a reservation expire; it queues anew from then.
         bypassed: How many gangs that came after it have started while it waited.
         kept_until: Seconds since 1970 at which it stops waiting unless who waits for it asks again; None: it waits
@@ -114,6 +124,7 @@ class GangRecord:
     outcome: Outcome | None = None
     owner: Owner | None = None
     history: tuple[Event, ...] = ()
+    forgotten: int = 0
     expired_at: float | None = None
     bypassed: int = 0
     kept_until: float | None = None
@@ -137,14 +148,19 @@ class GangRecord:
     @property
     def attempt(self) -> int:
         """Which attempt at its job this is, from 1: it had room and came to wait again before each further one."""
-        steps = zip(self.history, self.history[1:], strict=False)
-        return 1 + sum(
-            before.phase in HOLDING | {"Finished"} and after.phase == "Pending" for before, after in steps
-        )
+        return 1 + self.forgotten + _attempts_after(self.history)
 
     def continues(self, earlier: "GangRecord") -> bool:
         """Whether this is the record that ``earlier`` was, and nobody has taken it over since."""
         return self.uid == earlier.uid and (self.phase == "Finished" or self.owner == earlier.owner)
+
+
+def _attempts_after(history: tuple[Event, ...]) -> int:
+    """How often a gang had room and came to wait again."""
+    return sum(
+        before.phase in HOLDING | {"Finished"} and after.phase == "Pending"
+        for before, after in pairwise(history)
+    )
 
 
 def new(gang: Gang, *, uid: str, run_id: str, now: float, owner: Owner | None = None) -> GangRecord:
@@ -189,7 +205,7 @@ def enter(
     if (reservation is None) == (phase in HOLDING) or (outcome is None) == (phase == "Finished"):
         raise ValueError(f"gang {record.name}: {phase} with reservation {reservation} and outcome {outcome}")
     reason = reason.encode("utf-8", "replace").decode()  # it may quote a file name that is no text
-    return replace(
+    after = replace(
         record,
         phase=phase,
         reason=reason,
@@ -199,5 +215,25 @@ def enter(
         outcome=outcome,
         owner=owner,
         published=False,
-        history=(*record.history, Event(at=now, phase=phase, reason=reason)),
+        history=_with(record.history, Event(at=now, phase=phase, reason=_short(reason))),
     )
+    return _bounded(after)
+
+
+def _with(history: tuple[Event, ...], event: Event) -> tuple[Event, ...]:
+    """A history and what comes next. That a gang became impossible and possible again is told once for each wait."""
+    if len(history) > 2 and all(each.phase in WAITING for each in (*history[-3:], event)):
+        return (*history[:-2], event)
+    return (*history, event)
+
+
+def _bounded(record: GangRecord) -> GangRecord:
+    """A record whose history is not too long for the store; its attempts are counted on."""
+    if len(record.history) <= MOST_EVENTS:
+        return record
+    history = (record.history[0], *record.history[1 - MOST_EVENTS :])
+    return replace(record, history=history, forgotten=record.attempt - 1 - _attempts_after(history))
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"

@@ -33,6 +33,7 @@ class Store(Protocol):
 
         Raises:
             Conflict: The record was changed or removed since it was read.
+            Refused: The store does not take it; the one that is there stays.
         """
 
     def remove(self, record: GangRecord) -> None:
@@ -40,6 +41,7 @@ class Store(Protocol):
 
         Raises:
             Conflict: The record was changed since it was read.
+            Refused: The store does not let it go.
         """
 
     def leadership(self) -> AbstractContextManager[bool]:

@@ -41,7 +41,7 @@ class Teller:
         self._known[record.name] = record
         if before is None or before.uid != record.uid:
             return
-        if len(record.history) > len(before.history):
+        if record.history[-1:] != before.history[-1:]:
             self._create(record, record.phase)
         elif record.phase in WAITING and _rule(record) not in (None, _rule(before)):
             self._create(record, "Waiting")

@@ -66,6 +66,7 @@ def to_record(found: Mapping[str, Any]) -> GangRecord:
         rejection=None if status.rejection is None else convert(dict(status.rejection), Rejection),
         outcome=status.outcome,
         history=history or (Event(at=created, phase="Pending", reason="asked for"),),
+        forgotten=status.forgotten,
         expired_at=None if status.expired_at is None else moments.seconds(status.expired_at),
         bypassed=status.bypassed,
         kept_until=_kept_until(spec, status, created),
@@ -121,6 +122,7 @@ def to_status(record: GangRecord) -> dict[str, Any]:
             expired_at=None if record.expired_at is None else moments.text(record.expired_at),
             kept_until=None if record.kept_until is None else moments.text(record.kept_until),
             published=record.published,
+            forgotten=record.forgotten,
             history=tuple(
                 HistoryEntry(at=moments.text(event.at), phase=event.phase, reason=event.reason)
                 for event in record.history

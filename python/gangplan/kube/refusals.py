@@ -79,7 +79,7 @@ def refusal(code: int, status: Mapping[str, Any], reason: str, address: str, abo
             return about.error(Conflict, f"{about}: {told}; read it again")
         case 410:
             return about.error(Expired, f"{about}: {told}; list again")
-        case 400 | 422:
+        case 400 | 413 | 422:
             return about.error(Refused, f"{about}: {told}")
         case 429 | 503:
             return about.error(Busy, f"{about}: the API server asks to come again later ({code}: {told})")

@@ -85,7 +85,8 @@ class GangStatus:
         kept_until: When it stops waiting unless who waits for it asks again; none: it waits for ever.
         published: Whether its end was told to whoever asked for it.
         term: Written to a gang that waits when a leader was lost, so that what that leader still writes fails.
-        history: The phases that it went through, oldest first.
+        forgotten: How many attempts there were that the history does not tell of any more.
+        history: The phases that it went through, oldest first; of a long one the first and the last.
     """
 
     phase: Phase = "Pending"
@@ -99,6 +100,7 @@ class GangStatus:
     kept_until: str | None = None
     published: bool = False
     term: int = 0
+    forgotten: int = 0
     history: tuple[HistoryEntry, ...] = ()
 
 

@@ -103,6 +103,7 @@ class GangStore:
 
         Raises:
             Conflict: The record was changed or removed since it was read, or the lead was lost.
+            Refused: The server does not take it.
         """
         self._lock.renew()
         body = to_object(record)
@@ -123,6 +124,7 @@ class GangStore:
 
         Raises:
             Conflict: The record was changed since it was read, or the lead was lost.
+            Refused: A rule of the server forbids it.
         """
         self._lock.renew()
         namespace, name = split_name(record.name)

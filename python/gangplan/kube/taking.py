@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gangplan.admission import at_fault
 from gangplan.documents import encode
 from gangplan.errors import InvalidInput, NotInstalled
 from gangplan.kube.api import Api
@@ -13,6 +12,7 @@ from gangplan.record import WAITING, GangRecord
 from gangplan.record_snapshot import combine
 from gangplan.snapshot import Snapshot
 from gangplan.solver import validate
+from gangplan.unsound import at_fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
