@@ -21,6 +21,7 @@ from gangplan.options import SolveOptions
 from gangplan.plan import Earmark, Plan, Rejection
 from gangplan.record import WAITING, GangRecord, Outcome, Owner, Reservation, enter
 from gangplan.record_snapshot import combine, queued
+from gangplan.recovery import with_recovery
 from gangplan.snapshot import Snapshot
 from gangplan.store import ClusterView, Ending, Gaps, Member, Store
 from gangplan.unsound import at_fault
@@ -146,7 +147,8 @@ def decide(
         taken = [record for record in records if record.name not in unsound]
         snapshot = combine(cluster, taken, now=now, members=members)
         try:
-            return snapshot, solver.solve(snapshot, options), unsound
+            plan = solver.solve(snapshot, options)
+            return snapshot, with_recovery(snapshot, plan, options), unsound
         except InvalidInput as error:
             waiting = {record.name for record in taken if record.phase in WAITING}
             blamed = {

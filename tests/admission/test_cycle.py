@@ -126,6 +126,29 @@ def test_an_impossible_gang_waits_again_where_it_would_fit_an_empty_cluster(door
     assert store.get("big").phase == "Pending"
 
 
+@pytest.mark.parametrize("key", ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"])
+def test_a_gang_waits_for_a_node_that_is_not_ready_for_a_moment(key, doors, terms):
+    """Kubernetes taints such a node too. Who waits for a gang that is impossible gives it up at once."""
+    away = gp.Taint(key=key, value="", effect="NoSchedule")
+    store, cluster = doors(), Cluster(nodes=(node("n1"), node("n2", ready=False, taints=(away,))))
+    store.create(asked(gang("pair", role(replicas=2, cpu="16"))))
+    store.create(asked(gang("huge", role(cpu="99"))))
+    run_cycle(store, cluster, now=1.0, terms=terms)
+    assert phases(store) == {"huge": "Impossible", "pair": "Pending"}
+    assert not store.get("pair").rejection.impossible
+    cluster.nodes = (node("n1"), node("n2"))
+    run_cycle(store, cluster, now=2.0, terms=terms)
+    assert phases(store) == {"huge": "Impossible", "pair": "Reserved"}
+
+
+def test_a_node_that_would_not_take_a_gang_anyway_is_not_waited_for(doors, terms):
+    own = gp.Taint(key="team", value="a", effect="NoSchedule")
+    store, cluster = doors(), Cluster(nodes=(node("n1"), node("n2", ready=False, taints=(own,))))
+    store.create(asked(gang("pair", role(replicas=2, cpu="16"))))
+    run_cycle(store, cluster, now=1.0, terms=terms)
+    assert phases(store) == {"pair": "Impossible"}
+
+
 @pytest.mark.parametrize(
     ("now", "phase"),
     [(99.9, "Reserved"), (100.0, "Pending"), (1e9, "Pending")],
