@@ -127,11 +127,17 @@ def ask(
     if pace.is_due():
         with pace.turn():
             decision = run_cycle(store, view, now=clock(), terms=terms)
-    current = store.get(name)
-    if current is not None and _must_ask_anew(current, clock(), terms):
+    return keep_waiting(store, store.get(name), clock=clock, terms=terms), decision
+
+
+def keep_waiting(
+    store: Store, record: GangRecord | None, *, clock: Callable[[], float], terms: Terms
+) -> GangRecord | None:
+    """Ask anew for a gang that waits only as long as somebody does; its record afterwards."""
+    if record is not None and _must_ask_anew(record, clock(), terms):
         with suppress(Conflict):
-            current = store.update(replace(current, kept_until=clock() + terms.waiter_s))
-    return current, decision
+            return store.update(replace(record, kept_until=clock() + terms.waiter_s))
+    return record
 
 
 def wait(

@@ -211,6 +211,7 @@ def test_a_job_that_fails_unwatched_is_adopted_and_only_a_published_failure_is_t
     new_run: NewRun,
 ) -> None:
     run = new_run(tfjob_yaml=small(f"{UNTIL_TOLD} echo dying; exit 3"))
+    run.run("prepare-data")
     run.run("admit")
     first = run.start("launch-tfjob")
     run.cluster.wait_until("it runs", lambda: (gang_of(run) or {}).get("status", {}).get("phase") == "Bound")
@@ -226,6 +227,9 @@ def test_a_job_that_fails_unwatched_is_adopted_and_only_a_published_failure_is_t
     assert "dying" in logs
     assert ": Bound: all replicas" in logs.split("==== events")[1]
     assert (job_of(run) or {})["metadata"]["uid"] == uid
+    assert run.run("launch-tfjob").outputs == adopted.outputs, "nobody was told yet"
+    assert run.run("evaluate").succeeded
+    assert run.run("report").succeeded
     red = run.run("conclude")
     assert not red.succeeded
     assert "exit code 3" in reason_of(red)

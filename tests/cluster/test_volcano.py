@@ -22,8 +22,9 @@ from gangplan.config import Enforcement, Settings
 from gangplan.kube.actions import End
 from gangplan.kube.client import connect
 from gangplan.kube.cluster import KubeCluster
-from gangplan.kube.launch import Launch, Patience
+from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
+from gangplan.kube.patience import Patience
 from gangplan.kube.submission import submission
 from gangplan.record import new
 

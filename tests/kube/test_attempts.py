@@ -13,8 +13,9 @@ from gangplan import admission, attempts
 from gangplan.errors import Expired, Forbidden, Unreachable
 from gangplan.kube.actions import Admit, Again, Create, Delete, End, Seen
 from gangplan.kube.kinds import TFJOB
-from gangplan.kube.launch import Launch, Patience
+from gangplan.kube.launch import Launch
 from gangplan.kube.names import ATTEMPT
+from gangplan.kube.patience import Patience
 from gangplan.record import GangRecord, enter
 
 PREEMPTED = (*pods()[:2], pod(index=1, **disrupted("PreemptionByScheduler", "by p")))

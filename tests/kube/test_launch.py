@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from launches.seen import CREATED, PLACES, RUNNING, disrupted, ended, job, pod, pods, record, waiting
 
-from gangplan.kube.actions import Again, Bind, Create, Delete, End, Pin, Renew, Seen
-from gangplan.kube.launch import Launch, Patience
+from gangplan.kube.actions import Admit, Again, Bind, Create, Delete, End, Pin, Renew, Seen
+from gangplan.kube.launch import Launch
+from gangplan.kube.patience import Patience
 
 
 @pytest.fixture
@@ -238,3 +239,58 @@ def test_a_gang_that_starts_with_less_is_bound_without_the_rest(launch):
         "j-worker-0",
         "j-worker-1",
     ]
+
+
+UNSCHEDULABLE = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/2 nodes",
+    "lastTransitionTime": "2026-01-01T00:00:01Z",
+}
+
+
+def test_what_has_not_ended_is_not_blamed_for_an_end():
+    seen = Seen(
+        job=job(RUNNING, ("Failed", "1 replica failed")),
+        pods=(pod("ps"), pod(index=0, **ended(1)), pod(index=1, node=None, conditions=[UNSCHEDULABLE])),
+        record=record("Bound"),
+    )
+    (end,) = Launch(run_id="run", reservation_s=600.0).step(seen, 1.0)
+    assert (end.reason, end.cause) == ("worker-0: it ended with exit code 1", "Crashed")
+
+
+def test_a_replica_whose_node_does_not_answer_is_tried_elsewhere(launch):
+    """Its pod stays Terminating: nobody there can say that it has ended."""
+    lost = pod(
+        index=1, deleted=True, **disrupted("DeletionByTaintManager", "node n2 is gone") | {"phase": "Running"}
+    )
+    seen = Seen(job=job(RUNNING), pods=(*pods()[:2], lost), record=record("Bound"))
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(seen, 119.0) == []
+    reason = "worker-1: its node is gone: node n2 is gone; waited for 120 s"
+    assert launch.step(seen, 120.0) == [Again(reason=f"attempt 1 of 3 ended: {reason}")]
+
+
+def test_what_never_ends_is_told_and_not_waited_for_any_longer(launch):
+    seen = Seen(job=job(RUNNING, deleting=True), pods=(pod(index=1, node="n2", deleted=True),), record=None)
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(seen, 599.0) == []
+    (end,) = launch.step(seen, 600.0)
+    assert end.outcome == "Canceled"
+    assert "worker-1 on n2 does not end" in end.reason
+    assert "kubectl delete pod --force j-worker-1" in end.reason
+
+
+def test_what_was_waited_for_in_an_earlier_phase_does_not_count(launch):
+    waits = replace(record("Pending"), history=record().history)
+    assert launch.step(Seen(job=None, pods=(), record=waits), 0.0) == [Admit()]
+    launch.step(Seen(job=None, pods=(), record=record(expires_at=9_000.0)), 3_000.0)
+    assert launch.step(Seen(job=None, pods=(), record=waits), 3_700.0) == [Admit()]
+
+
+def test_a_group_that_may_not_be_looked_at_is_not_missing():
+    volcano = Launch(run_id="run", reservation_s=600.0, enforcement="volcano")
+    seen = Seen(job=job(CREATED), pods=(), record=record(), group_is_hidden=True)
+    assert volcano.step(seen, 0.0) == []
+    assert volcano.step(seen, 61.0) == []

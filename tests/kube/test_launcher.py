@@ -1,16 +1,18 @@
 """A launcher on a modelled server, with an operator played by the test: what is left, whatever goes wrong."""
 
 import itertools
+import sys
 
 import pytest
 import yaml
 from apimodel.server import ApiServer, Fault
-from launches.world import CRDS, PLACES, Killed, World, places
+from launches.seen import ended
+from launches.world import CRDS, OPERATOR, PLACES, Killed, World, places
 from stores.gangs import gang_stores
 
 from gangplan import admission
 from gangplan.errors import Busy, Forbidden, Refused, Unreachable
-from gangplan.kube.kinds import TFJOB
+from gangplan.kube.kinds import POD, TFJOB
 from gangplan.record import Reservation, enter, new
 
 
@@ -150,3 +152,89 @@ def test_a_gang_that_the_user_deletes_takes_its_job_along(world):
     end = launcher.run()
     assert (end.outcome, end.reason) == ("Canceled", "deleted by the user")
     assert world.left() == ([], [], "Finished", "Canceled")
+
+
+def test_a_refusal_that_passes_ends_no_job_that_runs(world):
+    """An API server that is just started says no to everybody for a while."""
+    requests = itertools.count()
+    world.server.faults = lambda about: (
+        Fault(error=Forbidden) if about.verb == "list" and 1 < next(requests) < 4 else None
+    )
+    assert world.launcher().run().outcome == "Succeeded"
+    assert next(requests) > 4
+
+
+def test_a_refusal_that_lasts_ends_the_launch(world):
+    world.runs_for = 1_000
+    world.server.faults = lambda about: (
+        Fault(error=Forbidden) if about.verb == "list" and world.time[0] > 5.0 else None
+    )
+    assert world.launcher().run().outcome == "Failed"
+    assert 300.0 < world.time[0] < 320.0
+
+
+def test_a_cancellation_that_nobody_answers_says_what_is_left(world):
+    launcher = world.launcher()
+    world.makes_pods = False
+    launcher._sleep = lambda _: (_ for _ in ()).throw(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        launcher.run()
+    launcher._sleep = world.sleep
+    world.server.faults = lambda _: Fault(error=Unreachable)
+    with pytest.raises(Unreachable, match="gangplan delete j -n default"):
+        launcher.cancel("the submission ended")
+    assert world.time[0] < 60.0
+
+
+def test_pods_of_a_job_of_another_kind_are_not_waited_for(world):
+    """training-operator labels the pods of all its kinds with the name of their job."""
+    labels = {
+        f"{OPERATOR}/job-name": "j",
+        f"{OPERATOR}/replica-type": "worker",
+        f"{OPERATOR}/replica-index": "0",
+    }
+    metadata = {"name": "of-a-pytorchjob", "namespace": "default", "labels": labels}
+    world.server.create(
+        POD, {"metadata": metadata, "spec": {"containers": [{"name": "pytorch", "image": "i"}]}}
+    )
+    launcher = world.launcher()
+    world.runs_for = 1_000
+    launcher._sleep = lambda seconds: world.sleep(seconds) if world.time[0] < 2.0 else sys.exit()
+    with pytest.raises(SystemExit):
+        launcher.run()
+    launcher._sleep = world.sleep
+    assert launcher.end("the run ended first").outcome == "Canceled"
+    assert world.left()[:2] == ([], ["of-a-pytorchjob"])
+
+
+def test_a_pod_that_was_made_anew_is_not_blamed_for_what_ended_the_job_later(world):
+    world.runs_for = 1_000
+    looks = itertools.count()
+
+    def sleep(seconds: float) -> None:
+        look = next(looks)
+        if look == 4:  # worker-1 is evicted, and made anew at once
+            (pod,) = [
+                item for item in world.server.list(POD).items if item["metadata"]["name"] == "j-worker-1"
+            ]
+            world.disrupt("j-worker-1")
+            world.server.delete(POD, "j-worker-1", namespace="default")
+            metadata = {
+                key: pod["metadata"][key] for key in ("name", "namespace", "labels", "ownerReferences")
+            }
+            world.server.create(POD, {"metadata": metadata, "spec": pod["spec"]})
+        if look == 8:  # worker-0 crashes
+            status = ended(1)
+            world.server.patch(
+                POD, "j-worker-0", {"status": status}, namespace="default", subresource="status"
+            )
+            failed = {"conditions": [{"type": "Failed", "status": "True", "message": "1 replica failed"}]}
+            world.server.patch(TFJOB, "j", {"status": failed}, namespace="default", subresource="status")
+            world.time[0] += seconds
+            return
+        world.sleep(seconds)
+
+    launcher = world.launcher()
+    launcher._sleep = sleep
+    end = launcher.run()
+    assert (end.outcome, end.reason) == ("Failed", "worker-0: it ended with exit code 1")

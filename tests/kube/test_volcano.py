@@ -17,7 +17,8 @@ from gangplan.kube import volcano
 from gangplan.kube.actions import Bind, Create, Delete, End, Renew, Seen
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.kinds import VOLCANO_QUEUE
-from gangplan.kube.launch import Launch, Patience
+from gangplan.kube.launch import Launch
+from gangplan.kube.patience import Patience
 from gangplan.kube.shapes import as_it_stands, in_shape, shapes
 from gangplan.kube.submission import Submission, submission
 from gangplan.kube.tfjob import gang, write

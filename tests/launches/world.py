@@ -12,7 +12,7 @@ from gangplan.kube.cluster import SYSTEM
 from gangplan.kube.kinds import GANG, POD, TFJOB
 from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
-from gangplan.kube.names import ATTEMPT
+from gangplan.kube.names import ATTEMPT, RUN_ID
 from gangplan.kube.submission import submission
 from gangplan.record import Reservation, enter, new
 from launches.seen import disrupted
@@ -76,7 +76,9 @@ class World:
             if job["metadata"].get("deletionTimestamp"):
                 continue
             said = "Running" if self.makes_pods else "Created"
-            pods = self.server.list(POD, labels=f"{OPERATOR}/job-name={job['metadata']['name']}").items
+            pods = self.server.list(
+                POD, labels=f"{OPERATOR}/job-name={job['metadata']['name']},{RUN_ID}=run"
+            ).items
             for pod in pods:
                 if not pod["spec"].get("schedulingGates") and not pod["spec"].get("nodeName"):
                     terms = pod["spec"]["affinity"]["nodeAffinity"]

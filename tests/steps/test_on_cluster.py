@@ -1,18 +1,20 @@
 """A run on a modelled cluster: launched, published, released; each may come twice, or after somebody was killed."""
 
 import copy
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from apimodel.server import Fault
 from launches.world import World
 
 from gangplan.closeness import Closeness
 from gangplan.config import settings
-from gangplan.errors import InvalidInput
+from gangplan.errors import Busy, InvalidInput, Unreachable
 from gangplan.kube import own_pod
 from gangplan.kube.cluster import KubeCluster
-from gangplan.kube.kinds import GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, TFJOB, Kind
+from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, TFJOB, Kind
 from gangplan.steps.admit import check_names
 from gangplan.steps.on_cluster import OnCluster
 from gangplan.steps.run import Run
@@ -74,6 +76,46 @@ def test_only_a_published_failure_is_launched_anew(world, tmp_path):
     place(world, tmp_path).published()
     assert place(world, tmp_path).launch(manifest(world), tell=lambda _: None).state == "Succeeded"
     assert world.store.get("default/j").attempt == 4
+
+
+@pytest.mark.parametrize("first", range(12))
+@pytest.mark.parametrize("error", [Unreachable, Busy])
+@pytest.mark.parametrize("applied", [False, True])
+def test_a_step_outlasts_a_server_that_answers_now_and_then(world, tmp_path, first, error, applied):
+    requests = itertools.count()
+    fails = lambda _: Fault(error=error, applied=applied) if next(requests) % 12 == first else None  # noqa: E731
+    world.server.faults = fails
+    assert place(world, tmp_path).launch(manifest(world), tell=lambda _: None).state == "Succeeded"
+    place(world, tmp_path).published()
+    assert place(world, tmp_path).release().outcome == "Succeeded"
+    world.server.faults = None
+    assert world.store.get("default/j").published
+    assert world.left()[0] == ["j"]
+
+
+def test_release_ends_a_job_whose_record_is_gone(world, tmp_path):
+    world.runs_for = 1_000
+    sleeps = itertools.count()
+
+    def remove(seconds: float) -> None:
+        if next(sleeps) == 3:
+            world.server.delete(GANG, "j", namespace="default")
+            raise SystemExit
+        world.sleep(seconds)
+
+    launch = place(world, tmp_path)
+    launch._sleep = remove
+    with pytest.raises(SystemExit):
+        launch.launch(manifest(world), tell=lambda _: None)
+    assert place(world, tmp_path).release() is None
+    assert world.server.list(TFJOB).items == ()
+
+
+def test_a_job_of_another_namespace_is_refused(world, tmp_path):
+    elsewhere = manifest(world)
+    elsewhere["metadata"]["namespace"] = "kubeflow"
+    with pytest.raises(InvalidInput, match="must be left out, or be default"):
+        place(world, tmp_path).describe(elsewhere, now=0.0)
 
 
 def test_release_leaves_a_job_that_has_ended(world, tmp_path):

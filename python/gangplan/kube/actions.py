@@ -19,6 +19,7 @@ class Seen:
         passed: Pods of it that are gone, and ended badly or were made to go.
         record: The record of the gang; None: none.
         group: Volcano's PodGroup of that name; None: none, or not looked for.
+        group_is_hidden: Whether it may not be looked at.
     """
 
     job: Object | None
@@ -26,6 +27,7 @@ class Seen:
     record: GangRecord | None
     passed: Sequence[Object] = ()
     group: Object | None = None
+    group_is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,13 @@ from pathlib import Path
 from gangplan.config import Settings
 from gangplan.kube.actions import End, Object, Seen
 from gangplan.kube.cluster import KubeCluster
-from gangplan.kube.launch import Launch, Patience
+from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
 from gangplan.kube.logs import LogKeeper
+from gangplan.kube.patience import Patience
 from gangplan.kube.progress import Told, leader_of
 from gangplan.kube.submission import Submission
-from gangplan.verdict import Pace, ask
+from gangplan.verdict import Pace, ask, keep_waiting
 
 POLL_S = 1.0
 """Seconds between two looks at a cluster: each is three requests."""
@@ -53,6 +54,12 @@ class Following:
                 tell(f"{replica} | {line}")
 
         store, terms, pace = cluster.store(), chosen.terms, Pace(cluster.clock)
+
+        def admit() -> None:
+            # Also who may not decide keeps asking.
+            keep_waiting(store, store.get(wanted.gang.name), clock=cluster.clock, terms=terms)
+            ask(store, cluster, wanted.gang.name, clock=cluster.clock, terms=terms, pace=pace)
+
         patience = Patience(image=chosen.image_patience_s)
         self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
         self.pods: dict[str, Object] = {}
@@ -75,7 +82,7 @@ class Following:
             sleep=sleep,
             poll_s=POLL_S,
             on_look=self._look,
-            admit=lambda: ask(store, cluster, wanted.gang.name, clock=cluster.clock, terms=terms, pace=pace),
+            admit=admit,
         )
 
     def run(self) -> End:

@@ -24,46 +24,15 @@ from gangplan.kube.actions import (
 )
 from gangplan.kube.enforce import is_gated, replica_of
 from gangplan.kube.names import ATTEMPT, RUN_ID
-from gangplan.kube.outcome import Trouble, state_of, told_by, troubles
+from gangplan.kube.outcome import has_ended_badly, replica_name, state_of, told_by, troubles
+from gangplan.kube.patience import Patience
 from gangplan.record import HOLDING, WAITING, GangRecord
 
 _GROUP = ("group", "")
 """Since when a gang waits in vain for Volcano."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long what may pass by itself is waited for, in seconds.
-
-    Attributes:
-        controller: Until the training-operator says anything about a TFJob. Default 60: it takes a second, and minutes
-            only where it is not there.
-        image: Until an image can be pulled. Default 180: registries fail for a minute, wrong names for ever.
-        schedule: Until a pod that was told its node is there. Default 60: the room is reserved, so that only others
-            who ask nobody can have taken it, or the node is gone.
-        config: Until a container can be made of what its pod names, a secret in its environment for instance. Default 60.
-        pods: Until the pods of a TFJob are there. Default 120: quotas and webhooks refuse them without a word here.
-        room: Until a gang has room for another attempt. Default 3600: what took it may run for long.
-        group: Until Volcano's PodGroup does what the way of enforcement needs: in volcano mode, until it is there; else,
-            until its turn comes, which only Volcano gives it. Default 60: the training-operator makes it at once.
-    """
-
-    controller: float = 60.0
-    image: float = 180.0
-    schedule: float = 60.0
-    config: float = 60.0
-    pods: float = 120.0
-    room: float = 3600.0
-    group: float = 60.0
-
-    def with_volcano(self) -> "Patience":
-        """The same where Volcano decides when pods come and when they have nodes, which may take it an hour."""
-        return replace(self, schedule=3600.0, pods=3600.0)
-
-    def of(self, trouble: Trouble) -> float | None:
-        """How long a trouble may last; None: it is for the controller to decide about."""
-        known = {"ImagePull": self.image, "Unschedulable": self.schedule, "Config": self.config}
-        return known.get(trouble.cause)
+_GONE = ("gone", "")
+"""Since when something is waited for that was deleted."""
 
 
 NO_FAULT = frozenset({"Preempted", "Evicted", "NodeLost", "Unschedulable"})
@@ -94,6 +63,12 @@ class Launch:
     _ending: End | None = None
     _spares_ended: bool = False
     _since: dict[tuple[str, str], float] = field(default_factory=dict)
+    _stage: tuple[object, ...] = ()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there was a TFJob to look after."""
+        return self._was_there
 
     def give_up(self, end: End, *, spare_ended: bool = False) -> None:
         """Let nothing be left of the job, and then end.
@@ -123,8 +98,10 @@ class Launch:
             ended = (
                 ending(job, (*seen.pods, *seen.passed)) if job is not None and self._spares_ended else None
             )
-            return self._until_gone(seen) if ended is None else [ended]
+            return self._until_gone(seen, now) if ended is None else [ended]
         record = record if record is not None and record.run_id == self.run_id else None
+        if record is not None and (stage := (record.attempt, record.phase)) != self._stage:
+            self._stage, self._since = stage, {}
         late = job is not None and record is not None and _attempt_of(job) < record.attempt
         if job is not None and (ended := ending(job, (*seen.pods, *seen.passed))) is not None:
             if ended.outcome == "Succeeded":
@@ -132,7 +109,7 @@ class Launch:
             if not late:
                 return [self._another(ended, record) or ended]
         if record is None or record.phase not in WAITING | HOLDING:
-            return self._end(_without_room(seen.record, self.run_id), seen)
+            return self._end(_without_room(seen.record, self.run_id), seen, now)
         if late or record.phase in WAITING:
             return self._wait_again(seen, record, now)
         if job is None:
@@ -140,17 +117,16 @@ class Launch:
                 return [End(outcome="Canceled", reason="the TFJob was deleted by somebody else")]
             placement = {} if record.reservation is None else record.reservation.placement
             if self.enforcement == "volcano" and (why := volcano.uneven(placement)) is not None:
-                return self._end(End(outcome="Failed", reason=why), seen)
-            return [Create(attempt=record.attempt, placement=placement), *self._keep(record, now)]
+                return self._end(End(outcome="Failed", reason=why), seen, now)
+            return [*self._keep(record, now), Create(attempt=record.attempt, placement=placement)]
         if job["metadata"].get("deletionTimestamp"):
             return []
-        # Not those of an earlier run of the same name, nor those that make room for others.
-        pods = [
-            pod for pod in seen.pods if self._is_ours(pod) and not pod["metadata"].get("deletionTimestamp")
-        ]
-        if (given_up := self._given_up(seen, job, pods, record, now)) is not None:
+        ours = [pod for pod in seen.pods if self._is_ours(pod)]
+        # Those that make room for others are not its replicas any more.
+        pods = [pod for pod in ours if not pod["metadata"].get("deletionTimestamp")]
+        if (given_up := self._given_up(seen, job, pods, ours, record, now)) is not None:
             another = self._another(given_up, record)
-            return self._end(given_up, seen) if another is None else [another]
+            return self._end(given_up, seen, now) if another is None else [another]
         return [*self._hold(pods, record, now), *_pins(pods, record, now)]
 
     def _is_ours(self, item: Object) -> bool:
@@ -169,26 +145,47 @@ class Launch:
         """Let nothing be left of an earlier attempt, and wait for room."""
         self._was_there = False
         remove = [] if seen.job is None else _removal(seen.job)
+        if self._is_stuck(seen, now):
+            reason = f"{record.reason}; nothing can be tried again: {_left(seen)}"
+            return [End(outcome="Failed", reason=reason)]
         if record.phase in HOLDING:
             return [*remove, *self._keep(record, now)]
         if now - self._since.setdefault(("room", ""), now) >= self.patience.room:
             reason = f"there was no room for it any more in {self.patience.room:.0f} s: {record.reason}"
-            return self._end(End(outcome="Failed", reason=reason), seen)
+            return self._end(End(outcome="Failed", reason=reason), seen, now)
         return [*remove, Admit()]
 
-    def _end(self, end: End, seen: Seen) -> list[Action]:
+    def _end(self, end: End, seen: Seen, now: float) -> list[Action]:
         """End once nothing runs any more."""
         self._ending = end
-        return self._until_gone(seen)
+        return self._until_gone(seen, now)
 
-    def _until_gone(self, seen: Seen) -> list[Action]:
+    def _until_gone(self, seen: Seen, now: float) -> list[Action]:
         assert self._ending is not None, "who waits for the end has decided how it ends"
-        if seen.job is None:
-            return [] if seen.pods else [self._ending]
-        return _removal(seen.job)
+        if seen.job is None and not seen.pods:
+            return [self._ending]
+        if self._is_stuck(seen, now):
+            return [replace(self._ending, reason=f"{self._ending.reason}; {_left(seen)}")]
+        return [] if seen.job is None else _removal(seen.job)
+
+    def _is_stuck(self, seen: Seen, now: float) -> bool:
+        """Whether what was deleted should be gone long since."""
+        leaving = [
+            item for item in (seen.job, *seen.pods) if item and item["metadata"].get("deletionTimestamp")
+        ]
+        if not leaving:
+            self._since.pop(_GONE, None)
+            return False
+        return now - self._since.setdefault(_GONE, now) >= self.patience.gone
 
     def _given_up(
-        self, seen: Seen, job: Object, pods: Sequence[Object], record: GangRecord, now: float
+        self,
+        seen: Seen,
+        job: Object,
+        pods: Sequence[Object],
+        leaving_too: Sequence[Object],
+        record: GangRecord,
+        now: float,
     ) -> End | None:
         """Why the job is not waited for any longer; None if it is."""
         if not (job.get("status") or {}).get("conditions"):
@@ -199,7 +196,8 @@ class Launch:
                 )
                 return End(outcome="Failed", reason=reason)
             return None
-        if (why := self._held_back(seen.group, pods, record, now)) is not None:
+        hidden = seen.group_is_hidden
+        if not hidden and (why := self._held_back(seen.group, pods, record, now)) is not None:
             return End(outcome="Failed", reason=why)
         if len(pods) < sum(1 for _ in _replicas(record)) and record.phase == "Reserved":
             if now - self._since.setdefault(("pods", ""), now) >= self.patience.pods:
@@ -215,7 +213,8 @@ class Launch:
                     )
                 return End(outcome="Failed", reason=reason)
             return None
-        found = {(trouble.cause, trouble.replica): trouble for trouble in troubles(pods)}
+        lost = [pod for pod in leaving_too if has_ended_badly(pod)]
+        found = {(trouble.cause, trouble.replica): trouble for trouble in troubles([*pods, *lost])}
         self._since = {key: since for key, since in self._since.items() if key in found or key == _GROUP}
         for key, trouble in found.items():
             limit = self.patience.of(trouble)
@@ -256,6 +255,15 @@ def _removal(job: Object) -> list[Action]:
     return [] if metadata.get("deletionTimestamp") else [Delete(uid=str(metadata.get("uid", "")))]
 
 
+def _left(seen: Seen) -> str:
+    """What does not end, and what to do about it."""
+    pods = [f"{replica_name(pod)} on {pod['spec'].get('nodeName') or 'no node'}" for pod in seen.pods]
+    names = " ".join(pod["metadata"]["name"] for pod in seen.pods)
+    if not pods:
+        return "the TFJob does not end: is the training-operator running?"
+    return f"{', '.join(pods)} does not end: if its node is gone for good, kubectl delete pod --force {names}"
+
+
 def _attempt_of(job: Object) -> int:
     told = (job["metadata"].get("labels") or {}).get(ATTEMPT, "1")
     return int(told) if told.isdecimal() else 1
@@ -289,7 +297,7 @@ def _pins(pods: Sequence[Object], record: GangRecord, now: float) -> Iterator[Pi
 
 
 def ending(job: Object, pods: Sequence[Object]) -> End | None:
-    """How a TFJob has ended by itself; None if it has not. Its pods tell why it failed."""
+    """How a TFJob has ended by itself; None if it has not. Those of its pods that ended badly tell why it failed."""
     state = state_of(job)
     said = told_by(job, state)
     if state == "Succeeded":
@@ -303,7 +311,8 @@ def ending(job: Object, pods: Sequence[Object]) -> End | None:
     if "active longer than specified deadline" in said:  # as training-operator says it
         return End(outcome="TimedOut", reason=said)
     # What ended first is the cause; what ended later was mostly ended because of it.
-    first = next((trouble for trouble in troubles(pods) if trouble.since is not None), None)
+    ended = [pod for pod in pods if has_ended_badly(pod)]
+    first = next((trouble for trouble in troubles(ended) if trouble.since is not None), None)
     if first is None:
         return End(outcome="Failed", reason=said or "the TFJob failed, and no pod is left to say why")
     return End(

@@ -2,11 +2,13 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gangplan import admission, attempts
 from gangplan.errors import (
     AlreadyExists,
+    ClusterError,
     Conflict,
     Expired,
     Forbidden,
@@ -23,11 +25,14 @@ from gangplan.kube.enforce import pinned
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.kinds import POD, TFJOB, VOLCANO_GROUP
 from gangplan.kube.launch import Launch, renewed
-from gangplan.kube.names import ATTEMPT, JOB_NAME
+from gangplan.kube.names import ATTEMPT, JOB_NAME, RUN_ID
 from gangplan.kube.pod_history import PodHistory
 from gangplan.store import Store
 
 log = logging.getLogger(__name__)
+
+CANCEL_S = 30.0
+"""Seconds that a cancellation takes at most: somebody waits at the terminal."""
 
 
 class Launcher:
@@ -63,6 +68,8 @@ class Launcher:
         self._clock, self._sleep, self._poll_s, self._on_look = clock, sleep, poll_s, on_look
         self._admit = admit
         self._pods = PodHistory(api)
+        self._deadline: float | None = None
+        self._refused_at: float | None = None
         self._name: str = manifest["metadata"]["name"]
         self._namespace: str = manifest["metadata"]["namespace"]
         self._gang = full_name(self._namespace, self._name)
@@ -81,12 +88,14 @@ class Launcher:
         """End the job, with nothing left of it, and give back its room.
 
         Not if all of its replicas have their nodes: then it goes on by itself.
+
+        Raises:
+            Unreachable: The server has not answered for some time; what is left is told.
         """
-        record = self._store.get(self._gang)
-        if record is not None and record.run_id == self._launch.run_id and record.phase == "Bound":
-            return
         self._launch.give_up(End(outcome="Canceled", reason=reason))
-        self.run()
+        self._launch.patience = replace(self._launch.patience, gone=CANCEL_S)
+        self._deadline = self._clock() + CANCEL_S
+        self.run_until_bound()
 
     def end(self, reason: str) -> End:
         """End the job, wherever it stands, with nothing left of it; if it has ended by itself, only record how."""
@@ -99,7 +108,8 @@ class Launcher:
             try:
                 seen = self._look()
                 self._on_look(seen)
-                if until_bound and seen.record is not None and seen.record.phase == "Bound":
+                self._refused_at = None
+                if until_bound and _is_bound(seen, self._launch.run_id):
                     return None
                 for action in self._launch.step(seen, self._clock()):
                     if isinstance(action, End):
@@ -108,14 +118,31 @@ class Launcher:
             except Refused as error:
                 self._launch.give_up(End(outcome="Failed", reason=str(error)))
             except (Forbidden, NotInstalled) as error:
-                # Nothing can be done, nor undone, by who may not do it.
-                return self._finish(End(outcome="Failed", reason=str(error)))
+                if not self._may_pass():
+                    # Nothing can be done, nor undone, by who may not do it.
+                    return self._finish(End(outcome="Failed", reason=str(error)))
+                log.warning("asking again: %s", error)
             except (Conflict, NotFound) as error:
                 log.debug("looking again: %s", error)
             except (Unreachable, Expired, InvalidInput) as error:
+                self._give_up_on(error)
                 log.warning("asking again: %s", error)
             # A look at what has passed takes its time on a server.
             self._sleep(max(0.0, self._poll_s - (self._clock() - began)))
+
+    def _may_pass(self) -> bool:
+        """Whether a refusal may come from a server that is not itself yet: it let us look after the job before."""
+        self._refused_at = self._refused_at or self._clock()
+        return self._launch.has_begun and self._clock() - self._refused_at < self._launch.patience.refusal
+
+    def _give_up_on(self, error: ClusterError | InvalidInput) -> None:
+        """End a cancellation that nobody answers."""
+        if self._deadline is not None and self._clock() >= self._deadline:
+            message = (
+                f"{error}; a TFJob {self._name} may be left in {self._namespace}: delete it with: "
+                f"gangplan delete {self._name} -n {self._namespace}"
+            )
+            raise Unreachable(message) from error
 
     def _look(self) -> Seen:
         self._pods.follow(for_s=self._poll_s)
@@ -123,20 +150,31 @@ class Launcher:
             job = self._api.get(TFJOB, self._name, namespace=self._namespace)
         except NotFound:
             job = None
-        pods = self._pods.now(namespace=self._namespace, labels=f"{JOB_NAME}={self._name}")
+        labels = f"{JOB_NAME}={self._name},{RUN_ID}={self._launch.run_id}"
+        pods = self._pods.now(namespace=self._namespace, labels=labels)
         record = self._store.get(self._gang)
         waits = not pods or self._launch.enforcement == "volcano"
-        group = self._group() if waits and record is not None and record.phase == "Reserved" else None
+        looks = waits and record is not None and record.phase == "Reserved"
+        group, is_hidden = self._group() if looks else (None, False)
         uid = None if job is None else job["metadata"].get("uid")
-        return Seen(job=job, pods=pods, passed=self._pods.passed(uid), record=record, group=group)
+        return Seen(
+            job=job,
+            pods=pods,
+            passed=self._pods.passed(uid),
+            record=record,
+            group=group,
+            group_is_hidden=is_hidden,
+        )
 
-    def _group(self) -> Object | None:
-        """Volcano's PodGroup of the job; it only explains, so that whoever may not read it does without."""
+    def _group(self) -> tuple[Object | None, bool]:
+        """Volcano's PodGroup of the job, and whether it may not be looked at: it only explains."""
         try:
-            return self._api.get(VOLCANO_GROUP, self._name, namespace=self._namespace)
-        except (NotFound, NotInstalled, Forbidden) as error:
+            return self._api.get(VOLCANO_GROUP, self._name, namespace=self._namespace), False
+        except (NotFound, NotInstalled):
+            return None, False
+        except Forbidden as error:
             log.debug("no PodGroup: %s", error)
-            return None
+            return None, True
 
     def _do(self, action: Action) -> None:
         match action:
@@ -201,6 +239,10 @@ class Launcher:
                 self._sleep(self._poll_s)
                 continue
             return end
+
+
+def _is_bound(seen: Seen, run_id: str) -> bool:
+    return seen.record is not None and seen.record.run_id == run_id and seen.record.phase == "Bound"
 
 
 def _labelled(manifest: Mapping[str, Any], attempt: int) -> dict[str, Any]:

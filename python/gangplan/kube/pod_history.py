@@ -19,7 +19,8 @@ class PodHistory:
         self._where: dict[str, str] | None = None
         # Up to where all that happened was told; empty: from now on.
         self._version = ""
-        self._bad: dict[str, Object] = {}
+        # By name, which a replica's pods have in common, the last one as it was last.
+        self._last: dict[str, Object] = {}
         self._there: set[str] = set()
 
     def now(self, *, namespace: str, labels: str) -> tuple[Object, ...]:
@@ -50,14 +51,16 @@ class PodHistory:
             log.debug("the watch broke off: %s", error)
 
     def passed(self, owner: str | None) -> tuple[Object, ...]:
-        """Pods of an owner that are gone and ended badly, as they were last."""
+        """Pods of an owner that are gone, ended badly and were not made anew, as they were last."""
         return tuple(
             pod
-            for uid, pod in self._bad.items()
-            if uid not in self._there
-            and owner in {item["uid"] for item in pod["metadata"].get("ownerReferences") or ()}
+            for pod in self._last.values()
+            if pod["metadata"]["uid"] not in self._there and has_ended_badly(pod) and owner in _owners(pod)
         )
 
     def _note(self, pod: Object) -> None:
-        if has_ended_badly(pod):
-            self._bad[pod["metadata"]["uid"]] = pod
+        self._last[pod["metadata"]["name"]] = pod
+
+
+def _owners(pod: Object) -> set[str]:
+    return {item["uid"] for item in pod["metadata"].get("ownerReferences") or ()}

@@ -73,7 +73,6 @@ def launch_tfjob(
         facts = _model_facts(run, ended)
         model_metadata.update(facts)
         write_atomic(Path(model), encode(facts, indent=2))
-        place.published()
     return outcome
 
 

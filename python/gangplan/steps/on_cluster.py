@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from gangplan import attempts
 from gangplan.errors import ClusterError, InvalidInput, Problem
@@ -12,12 +13,14 @@ from gangplan.kube.actions import Object
 from gangplan.kube.api import Api, Owners
 from gangplan.kube.client import connect
 from gangplan.kube.cluster import KubeCluster
+from gangplan.kube.entry import Patience
 from gangplan.kube.follow import POLL_S, Following
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.job_status import job_status
 from gangplan.kube.kinds import EVENT, TFJOB
 from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
+from gangplan.kube.patient import PatientApi, PatientCluster
 from gangplan.kube.priority import with_priority
 from gangplan.kube.shapes import as_it_stands
 from gangplan.kube.store import GangStore
@@ -31,6 +34,9 @@ from gangplan.steps.place import Manifest
 from gangplan.steps.run import Run, clock
 
 log = logging.getLogger(__name__)
+
+AWAY_S = 60.0
+"""Seconds for which a server may not answer: it is started again within a minute."""
 
 
 class OnCluster:
@@ -56,8 +62,15 @@ class OnCluster:
             owners: What they go with.
             sleep: Waits the given seconds.
         """
-        self._run, self._api, self._namespace, self._owners, self._sleep = run, api, namespace, owners, sleep
-        self._cluster = KubeCluster(api, clock=clock, monotonic=time.monotonic, owners=owners)
+        self._run, self._namespace, self._owners, self._sleep = run, namespace, owners, sleep
+        self._api = PatientApi(api, partial(_patience, sleep))
+        self._cluster = PatientCluster(
+            api=self._api,
+            clock=clock,
+            monotonic=time.monotonic,
+            owners=owners,
+            patience=partial(_patience, sleep),
+        )
 
     @property
     def gang(self) -> str:
@@ -129,15 +142,15 @@ class OnCluster:
         return job_status(self.gang, end, pods, following.keeper, events=events)
 
     def published(self) -> None:
-        """See :class:`gangplan.steps.place.Place`."""
-        attempts.publish(self.store(), self.gang, run_id=self._run.run_id)
+        """See :class:`gangplan.steps.place.Place`; a run is not red because this cannot be noted."""
+        try:
+            attempts.publish(self.store(), self.gang, run_id=self._run.run_id)
+        except ClusterError as error:
+            log.warning("that its end was told is not noted: %s", error)
 
     def release(self) -> GangRecord | None:
         """Delete a TFJob that still runs; one that has ended is left to its time to live."""
         store = self.store()
-        record = store.get(self.gang)
-        if record is None or record.run_id != self._run.run_id:
-            return None
         metadata = {"name": self._run.name, "namespace": self._namespace}
         launch = Launch(run_id=self._run.run_id, reservation_s=self._run.settings.terms.reservation_s)
         launcher = Launcher(
@@ -149,8 +162,10 @@ class OnCluster:
             sleep=self._sleep,
             poll_s=POLL_S,
         )
+        # Also where there is no record any more there may be a job.
         launcher.end("the run ended first")
-        return store.get(self.gang)
+        record = store.get(self.gang)
+        return record if record is not None and record.run_id == self._run.run_id else None
 
     def records(self) -> tuple[GangRecord, ...]:
         """The gang of this run: a step sees no other."""
@@ -186,5 +201,16 @@ def on_cluster(run: Run) -> Iterator[OnCluster]:
     """
     namespace = own_pod.namespace()
     with connect() as api:
-        owners = own_pod.owners(api, namespace=namespace, name=own_pod.name())
+        patient = PatientApi(api, partial(_patience, time.sleep))
+        owners = own_pod.owners(patient, namespace=namespace, name=own_pod.name())
         yield OnCluster(run, api, namespace=namespace, owners=owners)
+
+
+def _patience(sleep: Callable[[float], None]) -> Patience:
+    return Patience(
+        deadline=clock() + AWAY_S,
+        clock=clock,
+        sleep=sleep,
+        poll_s=POLL_S,
+        on_trouble=lambda error: log.warning("asking again: %s", error),
+    )

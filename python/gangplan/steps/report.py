@@ -140,6 +140,8 @@ def _placement(gang: str, seen: Snapshot, decided: Plan) -> Section | None:
 
 def _timeline(run: Run) -> Section:
     with place_of(run) as place:
+        # This step runs only when those before it have published what they found.
+        place.published()
         drawn = figures.timeline(place.records(), clock())
     caption = "When each gang waited, held room and ran."
     return Section(title="Gangs over time", figures=(Figure(svg=drawn, caption=caption),))
