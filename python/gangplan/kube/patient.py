@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from gangplan.errors import Unreachable
 from gangplan.kube.api import Api, Change, Listing, Object, Propagation
 from gangplan.kube.cluster import KubeCluster
-from gangplan.kube.entry import Patience
+from gangplan.kube.entry import Retries
 from gangplan.kube.kinds import Kind
 from gangplan.store import Cluster
 
@@ -21,7 +21,7 @@ class PatientApi:
     NotFound: whoever uses this expects those of a request that succeeded. What comes in many answers is not repeated.
     """
 
-    def __init__(self, api: Api, patience: Callable[[], Patience]) -> None:
+    def __init__(self, api: Api, patience: Callable[[], Retries]) -> None:
         """Wrap a way to a server.
 
         Args:
@@ -111,14 +111,14 @@ class PatientCluster(KubeCluster):
         patience: How long a read that begins now is repeated.
     """
 
-    patience: Callable[[], Patience]
+    patience: Callable[[], Retries]
 
     def read(self) -> Cluster:
         """Nodes, queues and what runs there, at one moment."""
         return answered(lambda: KubeCluster.read(self), self.patience())
 
 
-def answered(ask: Callable[[], T], patience: Patience) -> T:
+def answered(ask: Callable[[], T], patience: Retries) -> T:
     """Ask again while there is no answer. Any answer is one: also that something was changed meanwhile.
 
     Raises:

@@ -13,7 +13,7 @@ from gangplan.kube.actions import Object
 from gangplan.kube.api import Api, Owners
 from gangplan.kube.client import connect
 from gangplan.kube.cluster import KubeCluster
-from gangplan.kube.entry import Patience
+from gangplan.kube.entry import Retries
 from gangplan.kube.follow import POLL_S, Following
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.job_status import job_status
@@ -206,8 +206,8 @@ def on_cluster(run: Run) -> Iterator[OnCluster]:
         yield OnCluster(run, api, namespace=namespace, owners=owners)
 
 
-def _patience(sleep: Callable[[float], None]) -> Patience:
-    return Patience(
+def _patience(sleep: Callable[[float], None]) -> Retries:
+    return Retries(
         deadline=clock() + AWAY_S,
         clock=clock,
         sleep=sleep,
