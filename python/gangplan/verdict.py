@@ -1,14 +1,14 @@
 """Verdict: how the wait of one gang for its admission ended."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from gangplan.admission import Decision, finish, run_cycle
 from gangplan.config import Terms
 from gangplan.errors import Conflict, Expired, InvalidInput, Unreachable
-from gangplan.record import HOLDING, WAITING, GangRecord
-from gangplan.store import ClusterView, Store
+from gangplan.record import HOLDING, WAITING, GangRecord, Owner
+from gangplan.store import Cluster, ClusterView, Store
 
 SHARE = 5
 """A cluster is left alone for so many times as long as the last look at it took: who waits takes a sixth of the time of
@@ -19,33 +19,37 @@ LONGEST_PAUSE_S = 60.0
 
 
 class Pace:
-    """How often somebody who waits runs cycles: each reads the whole cluster.
+    """A cluster, and how often somebody who waits looks at it: a :class:`gangplan.store.ClusterView`.
 
-    A turn that found somebody else leading takes no time, and the next one comes at the next look.
+    What is then decided and written takes its time too, but is no reason to wait: the cluster is better for it.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """Begin; the first turn is due.
+    def __init__(self, view: ClusterView, *, clock: Callable[[], float]) -> None:
+        """Begin; the first look is due.
 
         Args:
+            view: The cluster.
             clock: Seconds since 1970.
         """
-        self._clock = clock
+        self._view, self._clock = view, clock
         self._until = 0.0
 
     def is_due(self) -> bool:
-        """Whether it is time for a turn. A clock that was set back makes nobody wait for longer than the longest pause."""
+        """Whether it is time for a look. A clock that was set back makes nobody wait for longer than the longest pause."""
         return not 0.0 < self._until - self._clock() <= LONGEST_PAUSE_S
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Take a turn inside."""
+    def read(self) -> Cluster:
+        """Look, whether it is time or not."""
         began = self._clock()
         try:
-            yield
+            return self._view.read()
         finally:
             now = self._clock()
             self._until = now + min(SHARE * max(0.0, now - began), LONGEST_PAUSE_S)
+
+    def gone(self, owners: Iterable[Owner]) -> frozenset[Owner]:
+        """Those of the owners that do not exist any more."""
+        return self._view.gone(owners)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,31 +106,21 @@ def _must_ask_anew(record: GangRecord, now: float, terms: Terms) -> bool:
 
 
 def ask(
-    store: Store,
-    view: ClusterView,
-    name: str,
-    *,
-    clock: Callable[[], float],
-    terms: Terms,
-    pace: Pace | None = None,
+    store: Store, view: Pace, name: str, *, clock: Callable[[], float], terms: Terms
 ) -> tuple[GangRecord | None, Decision | None]:
-    """Run a cycle if nobody else does, and let a gang that waits be kept waiting.
+    """Run a cycle if it is time and nobody else does, and let a gang that waits be kept waiting.
 
     Args:
         store: The store.
-        view: The cluster.
+        view: The cluster, the same each time that this is asked.
         name: Name of the gang.
         clock: Seconds since 1970.
         terms: How long things are kept, and when room is.
-        pace: Of who asks again and again: no cycle is run before one is due; None: one is run now.
 
     Returns:
         Its record, if there is one, and what was decided, if this was who decided.
     """
-    pace, decision = pace or Pace(clock), None
-    if pace.is_due():
-        with pace.turn():
-            decision = run_cycle(store, view, now=clock(), terms=terms)
+    decision = run_cycle(store, view, now=clock(), terms=terms) if view.is_due() else None
     return keep_waiting(store, store.get(name), clock=clock, terms=terms), decision
 
 
@@ -168,7 +162,7 @@ def wait(
         sleep: Waits the given seconds.
         terms: How long things are kept, and when room is.
         deadline: When to give up, in seconds since 1970.
-        poll_s: Seconds between two looks at the gang; cycles are run as :class:`Pace` has them.
+        poll_s: Seconds between two looks at the gang; cycles are run at a :class:`Pace`.
         patient: Wait on although the gang cannot fit the empty cluster.
         outlived: Let the gang wait on when this process is told to end (SystemExit): another one will come for it.
         on_change: Called whenever phase, position or reason have changed.
@@ -176,7 +170,7 @@ def wait(
             contradicts itself; it is looked at again until the deadline.
     """
     seen: tuple[object, ...] = ()
-    decision, pace = None, Pace(clock)
+    decision, pace = None, Pace(view, clock=clock)
 
     def give_up(reason: str) -> GangRecord | None:
         return finish(
@@ -193,7 +187,7 @@ def wait(
         try:
             while True:
                 try:
-                    current, decided = ask(store, view, record.name, clock=clock, terms=terms, pace=pace)
+                    current, decided = ask(store, pace, record.name, clock=clock, terms=terms)
                     decision = decided or decision
                 except (Unreachable, Expired, InvalidInput) as error:
                     if clock() >= deadline:

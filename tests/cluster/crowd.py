@@ -16,7 +16,7 @@ from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
 from gangplan.kube.submission import submission
 from gangplan.record import new
-from gangplan.verdict import ask, wait
+from gangplan.verdict import Pace, ask, wait
 
 WITHIN_S = 240.0
 POLL_S = 1.0
@@ -44,7 +44,7 @@ def run_one(kubeconfig: Path, namespace: str, job: Job) -> tuple[str, str]:
     wanted = submission(job, namespace=namespace, run_id=uuid.uuid4().hex, now=now)
     with connect(kubeconfig=kubeconfig) as connection:
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
-        store = cluster.store()
+        store, pace = cluster.store(), Pace(cluster, clock=time.time)
         asked = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
         verdict = wait(
             store,
@@ -66,6 +66,6 @@ def run_one(kubeconfig: Path, namespace: str, job: Job) -> tuple[str, str]:
             clock=time.time,
             sleep=time.sleep,
             poll_s=POLL_S,
-            admit=lambda: ask(store, cluster, wanted.gang.name, clock=time.time, terms=terms),
+            admit=lambda: ask(store, pace, wanted.gang.name, clock=time.time, terms=terms),
         )
         return wanted.name, launcher.run().outcome

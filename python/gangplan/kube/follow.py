@@ -53,12 +53,12 @@ class Following:
             if replica == leader:
                 tell(f"{replica} | {line}")
 
-        store, terms, pace = cluster.store(), chosen.terms, Pace(cluster.clock)
+        store, terms, pace = cluster.store(), chosen.terms, Pace(cluster, clock=cluster.clock)
 
         def admit() -> None:
             # Also who may not decide keeps asking.
             keep_waiting(store, store.get(wanted.gang.name), clock=cluster.clock, terms=terms)
-            ask(store, cluster, wanted.gang.name, clock=cluster.clock, terms=terms, pace=pace)
+            ask(store, pace, wanted.gang.name, clock=cluster.clock, terms=terms)
 
         patience = Patience(image=chosen.image_patience_s)
         self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
