@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cluster.bed.outside import TESTS
 
 ROOT = TESTS.parent
 
 
+@pytest.mark.timeout(600)
 def test_what_is_told_of_a_cluster_for_a_person_works_there(short_path: Path) -> None:
     """The example trains with real TensorFlow in seven containers."""
     folder = short_path / "c"
