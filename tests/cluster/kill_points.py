@@ -29,17 +29,17 @@ OUTCOMES = {"0": ("Succeeded", 0), "3": ("Failed", 5)}
 """Exit code of the job's program → the true outcome, and the exit code of who submits it."""
 
 MOMENTS = {
-    "any request": (r".*", 20),
+    "any request": (r".*", 15),
     "asking for the gang": (r"POST .*/gangs$", 1),
     "looking for the lead": (r"\w+ .*/leases", 3),
     "reading the cluster, or, where another leads, the TFJob": (r"GET /api/v1/pods|GET .*/tfjobs/", 1),
-    "writing to a gang": (r"PUT .*/gangs/[^/]+/status$", 2),
+    "writing to a gang": (r"PUT .*/gangs/[^/]+/status$", 1),
     "creating the TFJob": (r"POST .*/tfjobs$", 1),
-    "looking at the TFJob": (r"GET .*/tfjobs/", 4),
+    "looking at the TFJob": (r"GET .*/tfjobs/", 2),
     "giving a pod its node": (r"PATCH .*/pods/", 2),
     "following a log": (r"GET .*/log\?", 2),
 }
-"""Where a submission is killed → the requests that count, and how many of them each sends at least."""
+"""Where a submission is killed → the requests that count, and how many of them nearly each sends at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
