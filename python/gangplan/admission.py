@@ -361,8 +361,12 @@ def hand_over(store: Store, name: str, *, run_id: str, owner: Owner | None) -> G
             continue
 
 
+BOUND = "all replicas have their nodes"
+"""The reason of a gang that is bound."""
+
+
 def bind(store: Store, name: str, *, run_id: str, now: float, owner: Owner | None) -> GangRecord:
-    """Record that all replicas of an admitted gang run: its reservation does not expire any more.
+    """Record that all replicas of an admitted gang have their nodes: its reservation does not expire any more.
 
     Raises:
         Conflict: The gang of that run is not admitted (any more), for instance because its reservation expired.

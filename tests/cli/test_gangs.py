@@ -34,12 +34,14 @@ def cluster(monkeypatch, tmp_path) -> Commands:
     nodes = ["n1"] * 4 + ["n2"] * 2
     history = [
         {"at": f"2026-01-01T00:00:0{second}Z", "phase": phase, "reason": reason}
-        for second, (phase, reason) in enumerate([("Pending", "asked for"), ("Bound", "all replicas run")])
+        for second, (phase, reason) in enumerate(
+            [("Pending", "asked for"), ("Bound", "all replicas have their nodes")]
+        )
     ]
     commands.set_status(
         "runs",
         phase="Bound",
-        reason="all replicas run",
+        reason="all replicas have their nodes",
         reservation={"placement": {"worker": nodes}},
         history=history,
     )
@@ -87,7 +89,7 @@ def test_a_gang_is_shown_with_its_pods_its_operator_and_events(cluster):
     cluster.add_event("Pod", "foreign", "Killing", "not ours")
     cluster.add_event("Pod", "waits", "Killing", "a pod of the name of a gang")
     text = words(cluster("get", "runs", *N).stdout)
-    assert "default/runs: Bound all replicas run" in text
+    assert "default/runs: Bound all replicas have their nodes" in text
     assert "worker-0 n1 Running 2 –" in text
     assert "worker-5 n2 Running 2 –" in text
     assert "Running yes all replicas are there" in text

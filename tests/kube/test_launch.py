@@ -77,6 +77,16 @@ ENDS = {
         "",
         "its pod was deleted by somebody else",
     ),
+    "a crash before the operator deleted it": (
+        ended(3) | {"deleted": "2026-01-01T00:00:06Z"},
+        "",
+        "it ended with exit code 3",
+    ),
+    "a crash that its phase does not tell yet": (
+        ended(3) | {"phase": "Running"},
+        "",
+        "it ended with exit code 3",
+    ),
     "a lost node": (
         disrupted("DeletionByTaintManager", "not ready"),
         "NodeLost",
@@ -294,3 +304,18 @@ def test_a_group_that_may_not_be_looked_at_is_not_missing():
     seen = Seen(job=job(CREATED), pods=(), record=record(), group_is_hidden=True)
     assert volcano.step(seen, 0.0) == []
     assert volcano.step(seen, 61.0) == []
+
+
+def test_pods_that_the_server_refuses_are_told_and_given_up(launch):
+    seen = Seen(job=job(), pods=(), record=record(), refused="spec.priorityClassName is unknown")
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(seen, 20.0) == [Delete(uid="1")]
+    (end,) = launch.step(replace(seen, job=None), 21.0)
+    assert end.reason == "its pods are refused: spec.priorityClassName is unknown"
+
+
+def test_a_quota_that_is_used_up_is_waited_for_longer(launch):
+    seen = Seen(job=job(), pods=(), record=record(), refused="exceeded quota: team")
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(seen, 119.0) == []
+    assert launch.step(seen, 120.0) == [Delete(uid="1")]

@@ -12,7 +12,7 @@ from stores.gangs import gang_stores
 
 from gangplan import admission
 from gangplan.errors import Busy, Forbidden, Refused, Unreachable
-from gangplan.kube.kinds import POD, TFJOB
+from gangplan.kube.kinds import EVENT, POD, TFJOB
 from gangplan.record import Reservation, enter, new
 
 
@@ -238,3 +238,22 @@ def test_a_pod_that_was_made_anew_is_not_blamed_for_what_ended_the_job_later(wor
     launcher._sleep = sleep
     end = launcher.run()
     assert (end.outcome, end.reason) == ("Failed", "worker-0: it ended with exit code 1")
+
+
+def test_why_there_are_no_pods_is_found_where_the_operator_notes_it(world):
+    world.makes_pods = False
+    launcher = world.launcher()
+
+    def sleep(seconds: float) -> None:
+        world.sleep(seconds)
+        for job in world.server.list(TFJOB).items:
+            about = {"kind": "TFJob", "name": "j", "namespace": "default", "uid": job["metadata"]["uid"]}
+            message = 'Pod "j-ps-0" is invalid: no such volume'
+            event = {"involvedObject": about, "reason": "FailedCreatePod", "message": message}
+            world.server.create(EVENT, {"metadata": {"generateName": "j.", "namespace": "default"}, **event})
+
+    launcher._sleep = sleep
+    end = launcher.run()
+    assert end.reason == 'its pods are refused: Pod "j-ps-0" is invalid: no such volume'
+    assert world.time[0] < 40.0
+    assert world.left()[:2] == ([], [])

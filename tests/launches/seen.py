@@ -15,7 +15,7 @@ def record(phase: str = "Reserved", *, expires_at: float | None = 600.0, run_id:
     reserved = enter(asked, "Reserved", now=0.0, reason="admitted", reservation=held)
     if phase == "Bound":
         held = replace(held, expires_at=None)
-        return enter(reserved, "Bound", now=1.0, reason="all replicas run", reservation=held)
+        return enter(reserved, "Bound", now=1.0, reason="all replicas have their nodes", reservation=held)
     return {"Reserved": reserved, "Pending": asked}.get(phase) or enter(
         reserved, "Finished", now=1.0, reason="deleted by the user", outcome="Canceled"
     )
@@ -45,8 +45,8 @@ def pod(
     if node and not gated:
         spec["nodeName"] = node
     metadata = {"name": f"j-{kind}-{index}", "uid": f"{kind}-{index}", "labels": labels}
-    if status.pop("deleted", False):
-        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    if deleted := status.pop("deleted", False):
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z" if deleted is True else deleted
     return {"metadata": metadata, "spec": spec, "status": status}
 
 

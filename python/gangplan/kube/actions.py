@@ -20,6 +20,7 @@ class Seen:
         record: The record of the gang; None: none.
         group: Volcano's PodGroup of that name; None: none, or not looked for.
         group_is_hidden: Whether it may not be looked at.
+        refused: Why the server does not take its pods, as the operator notes it; empty if it does, or is not asked.
     """
 
     job: Object | None
@@ -28,6 +29,7 @@ class Seen:
     passed: Sequence[Object] = ()
     group: Object | None = None
     group_is_hidden: bool = False
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

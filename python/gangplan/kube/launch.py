@@ -188,6 +188,11 @@ class Launch:
         now: float,
     ) -> End | None:
         """Why the job is not waited for any longer; None if it is."""
+        if seen.refused and not pods:
+            patience = self.patience.pods if "quota" in seen.refused else self.patience.refused
+            if now - self._since.setdefault(("refused", ""), now) >= patience:
+                return End(outcome="Failed", reason=f"its pods are refused: {seen.refused}")
+            return None
         if not (job.get("status") or {}).get("conditions"):
             if now - self._since.setdefault(("controller", ""), now) >= self.patience.controller:
                 reason = (

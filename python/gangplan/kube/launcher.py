@@ -27,6 +27,7 @@ from gangplan.kube.kinds import POD, TFJOB, VOLCANO_GROUP
 from gangplan.kube.launch import Launch, renewed
 from gangplan.kube.names import ATTEMPT, JOB_NAME, RUN_ID
 from gangplan.kube.pod_history import PodHistory
+from gangplan.kube.pod_refusals import Refusals
 from gangplan.store import Store
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class Launcher:
         self._clock, self._sleep, self._poll_s, self._on_look = clock, sleep, poll_s, on_look
         self._admit = admit
         self._pods = PodHistory(api)
+        self._refusals = Refusals(api, clock=clock)
         self._deadline: float | None = None
         self._refused_at: float | None = None
         self._name: str = manifest["metadata"]["name"]
@@ -164,6 +166,7 @@ class Launcher:
             record=record,
             group=group,
             group_is_hidden=is_hidden,
+            refused="" if job is None or pods else self._refusals.of(job, self._namespace),
         )
 
     def _group(self) -> tuple[Object | None, bool]:

@@ -22,6 +22,8 @@ PULL_FAILURES = frozenset(
 CONFIG_FAILURES = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 EVICTIONS = frozenset({"EvictionByEvictionAPI", "TerminationByKubelet"})
 NODE_GONE = frozenset({"DeletionByPodGC", "DeletionByTaintManager"})
+KILLED = frozenset({137, 143})
+"""Exit codes of programs that SIGKILL and SIGTERM ended."""
 NODE_LOST = frozenset({"NodeLost", "NodeShutdown", "Terminated", "Shutdown"})
 
 
@@ -97,10 +99,31 @@ def _troubles_of(pod: Pod) -> Iterator[Trouble]:
 
 
 def has_ended_badly(pod: Pod) -> bool:
-    """Whether a pod has failed, or was made to go."""
-    status = pod.get("status") or {}
-    going = bool(pod["metadata"].get("deletionTimestamp")) and bool(_disruption(pod))
-    return status.get("phase") == "Failed" or going
+    """Whether a pod has failed, or is made to go before it has succeeded."""
+    phase = (pod.get("status") or {}).get("phase")
+    return (
+        phase == "Failed"
+        or bool(exit_code(pod))  # its phase follows a moment later, if the pod is there for so long
+        or (bool(pod["metadata"].get("deletionTimestamp")) and phase != "Succeeded")
+    )
+
+
+def _asked_to_go(pod: Pod) -> float | None:
+    """When a pod was deleted: what the server tells is when its time to end is over."""
+    metadata = pod["metadata"]
+    if (over := _seconds(metadata.get("deletionTimestamp"))) is None:
+        return None
+    grace: float = metadata.get("deletionGracePeriodSeconds") or 0.0
+    return over - grace
+
+
+def _was_deleted(pod: Pod, ended: Mapping[str, Any]) -> bool:
+    """Whether a pod ended because it was deleted, and not the other way round: training-operator deletes what failed."""
+    asked, at, code = _asked_to_go(pod), _seconds(ended.get("finishedAt")), ended.get("exitCode")
+    if asked is None:
+        return False
+    # Moments are in whole seconds; within one, what ended by a signal was told to.
+    return at is None or at > asked or (at == asked and code in KILLED)
 
 
 def _disruption(pod: Pod) -> Mapping[str, Any]:
@@ -110,11 +133,12 @@ def _disruption(pod: Pod) -> Mapping[str, Any]:
 
 
 def _failure(pod: Pod, replica: str) -> Trouble:
-    status = pod["status"]
+    status = pod.get("status") or {}
     ended = terminated(pod) or {}
     disrupted = _disruption(pod)
     # A node that is gone has not told how the container ended.
     since = _seconds(disrupted.get("lastTransitionTime") or ended.get("finishedAt"))
+    since = _asked_to_go(pod) if since is None else since
     reason, by = status.get("reason") or "", disrupted.get("reason") or ""
     detail = status.get("message") or disrupted.get("message") or ended.get("message") or ""
     if by.startswith("Preemption"):
@@ -125,7 +149,7 @@ def _failure(pod: Pod, replica: str) -> Trouble:
         cause, text = "NodeLost", "its node is gone"
     elif ended.get("reason") == "OOMKilled":
         cause, text = "OOMKilled", "it needed more memory than its limit (OOMKilled)"
-    elif pod["metadata"].get("deletionTimestamp"):
+    elif _was_deleted(pod, ended):
         cause, text = "Deleted", "its pod was deleted by somebody else"
     elif (code := ended.get("exitCode")) is not None:
         cause, text = "Crashed", f"it ended with exit code {code}"

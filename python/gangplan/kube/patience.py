@@ -17,6 +17,7 @@ class Patience:
             who ask nobody can have taken it, or the node is gone.
         config: Until a container can be made of what its pod names, a secret in its environment for instance. Default 60.
         pods: Until the pods of a TFJob are there. Default 120: quotas and webhooks refuse them without a word here.
+        refused: Until the server takes pods that it refuses, unless a quota is why: then as ``pods``. Default 20.
         room: Until a gang has room for another attempt. Default 3600: what took it may run for long.
         leaving: Until a pod whose node is gone has ended. Default 120: if its node is not there, nobody tells.
         gone: Until nothing is left of a TFJob that was deleted. Default 600: longer than pods are mostly given to end.
@@ -31,6 +32,7 @@ class Patience:
     schedule: float = 60.0
     config: float = 60.0
     pods: float = 120.0
+    refused: float = 20.0
     room: float = 3600.0
     leaving: float = 120.0
     gone: float = 600.0

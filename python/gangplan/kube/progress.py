@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from gangplan.kube import volcano
 from gangplan.kube.actions import Seen
-from gangplan.kube.outcome import exit_code, replica_name
+from gangplan.kube.outcome import exit_code, replica_name, troubles
 from gangplan.record import GangRecord
 from gangplan.snapshot import Gang
 
@@ -39,6 +39,8 @@ class Told:
         """Look at a job, its pods, and what Volcano says while there is none."""
         if seen.group is not None and not seen.pods:
             self._say("PodGroup", f"Volcano has its PodGroup {volcano.state(seen.group)}")
+        if seen.refused:
+            self._say("refused", f"its pods are refused: {seen.refused}")
         for stray in volcano.strays(seen.pods, seen.record):
             self._say(stray, stray)
         for pod in seen.pods:
@@ -46,7 +48,8 @@ class Told:
             code = exit_code(pod)
             now = (status.get("phase") or "Pending") + ("" if code is None else f" (exit code {code})")
             node = pod["spec"].get("nodeName")
-            line = f"{name}{f' on {node}' if node else ''}: {now}"
+            why = "".join(f": {trouble.text}" for trouble in troubles([pod])[:1])
+            line = f"{name}{f' on {node}' if node else ''}: {now}{why}"
             self._say(name, line)
 
     def _say(self, about: str, line: str) -> None:
