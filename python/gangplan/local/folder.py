@@ -141,7 +141,7 @@ class JobFolder:
                 ReplicaStatus(**{**replica, "last_lines": tuple(replica["last_lines"])})
                 for replica in stored["replicas"]
             )
-            status = JobStatus(**{**stored, "replicas": replicas})
+            status = JobStatus(**{**stored, "replicas": replicas, "events": tuple(stored.get("events", ()))})
             supervisor = Identity(*document["supervisor"])
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise StoreError(f"cannot read the status of job {self.gang} in {self.path}: {error}") from error
