@@ -8,6 +8,18 @@ from collections.abc import Iterator
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, the request to end, the end of the terminal."""
 
+BY_USER = "interrupted by its user"
+"""What ended something on Ctrl-C, or on a signal that counts as it."""
+
+
+def ended_by(error: BaseException) -> str:
+    """What ended something, for its record, which users read."""
+    if isinstance(error, KeyboardInterrupt):
+        return BY_USER
+    if isinstance(error, SystemExit):
+        return "the process that waited for it was told to end"
+    return f"who waited for it failed: {type(error).__name__}: {error}"
+
 
 @contextlib.contextmanager
 def interrupting() -> Iterator[None]:

@@ -8,6 +8,7 @@ from gangplan.admission import Decision, finish, run_cycle
 from gangplan.config import Terms
 from gangplan.errors import Conflict, Expired, InvalidInput, Unreachable
 from gangplan.record import HOLDING, WAITING, GangRecord, Owner
+from gangplan.signals import ended_by
 from gangplan.store import Cluster, ClusterView, Store
 
 SHARE = 5
@@ -213,5 +214,5 @@ def wait(
         except BaseException as error:
             if outlived and isinstance(error, SystemExit):
                 raise
-            give_up(f"the wait ended: {type(error).__name__}")
+            give_up(ended_by(error))
             raise

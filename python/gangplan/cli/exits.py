@@ -61,8 +61,8 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except KeyboardInterrupt:
-            error("interrupted")
+        except KeyboardInterrupt as caught:
+            error(f"interrupted: {caught}" if str(caught) else "interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # The reader of our output is gone: nothing more can be said.

@@ -18,12 +18,13 @@ from gangplan.config import Enforcement, settings
 from gangplan.errors import Forbidden, InvalidInput, Problem
 from gangplan.plan import Rejection
 from gangplan.record import HOLDING, GangRecord
-from gangplan.signals import interrupting, uninterrupted
+from gangplan.signals import BY_USER, ended_by, interrupting, uninterrupted
 
 if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
     from gangplan.kube.api import Api
     from gangplan.kube.cluster import KubeCluster
     from gangplan.kube.entry import Retries
+    from gangplan.kube.follow import Following
     from gangplan.kube.submission import Submission
 
 BOUND, NOT_ADMITTED = "Bound", "NotAdmitted"
@@ -121,7 +122,7 @@ def submit(
             _show(cluster, wanted, output)
             return
         with interrupting():
-            answer = _refused(cluster, wanted, wait_s) or _launched(cluster, wanted, to_the_end=wait)
+            answer = _answered(cluster, wanted, wait_s, to_the_end=wait)
     if output is not render.Format.TABLE:
         render.emit(answer, output)
     elif answer.outcome == NOT_ADMITTED:
@@ -292,13 +293,44 @@ def _told_trouble(error: Exception) -> None:
     render.progress(f"asking again: {error}")
 
 
-def _launched(cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool) -> _Answer:
+def _answered(cluster: "KubeCluster", wanted: "Submission", wait_s: int, *, to_the_end: bool) -> _Answer:
+    """Admit and launch; whatever ends it before the gang is bound, nothing is left.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; it tells whether the job goes on.
+    """
+    following = _following(cluster, wanted)  # before the gang is entered: it takes a while
+    is_admitted = False
+    try:
+        refused = _refused(cluster, wanted, wait_s)
+        if refused is not None:
+            return refused
+        is_admitted = True
+        return _launched(following, wanted, to_the_end=to_the_end)
+    except KeyboardInterrupt:
+        with uninterrupted():
+            following.cancel(BY_USER)
+        raise KeyboardInterrupt(_left(wanted, goes_on=following.is_bound)) from None
+    except BaseException as error:
+        if is_admitted:  # else it has left the queue already, as far as the server let it
+            with uninterrupted():
+                following.cancel(ended_by(error))
+        raise
+
+
+def _left(wanted: "Submission", *, goes_on: bool) -> str:
+    if not goes_on:
+        return "nothing is left of it"
+    where = f"{wanted.name} -n {wanted.namespace}"
+    return f"the job goes on; follow it with: gangplan logs -f {where}, end it with: gangplan delete {where}"
+
+
+def _following(cluster: "KubeCluster", wanted: "Submission") -> "Following":
     from gangplan.kube.follow import Following
-    from gangplan.kube.job_status import LAST_LINES
     from gangplan.kube.kept_log import kept_folder
 
     chosen = settings()
-    following = Following(
+    return Following(
         cluster,
         wanted,
         folder=kept_folder(chosen.logs, wanted.namespace, wanted.name, wanted.run_id),
@@ -306,12 +338,12 @@ def _launched(cluster: "KubeCluster", wanted: "Submission", *, to_the_end: bool)
         tell=render.progress,
         sleep=time.sleep,
     )
-    try:
-        end = following.run() if to_the_end else following.run_until_bound()
-    except BaseException as error:
-        with uninterrupted():
-            following.cancel(f"the submission ended: {type(error).__name__}")
-        raise
+
+
+def _launched(following: "Following", wanted: "Submission", *, to_the_end: bool) -> _Answer:
+    from gangplan.kube.job_status import LAST_LINES
+
+    end = following.run() if to_the_end else following.run_until_bound()
     return _Answer(
         name=wanted.gang.name,
         run_id=wanted.run_id,

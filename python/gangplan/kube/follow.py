@@ -25,6 +25,7 @@ class Following:
         keeper: Has the logs of its replicas.
         pods: Name → pod of the job, as each was last seen: the operator deletes those that run when it has ended.
         placement: Where its gang had room when that was last seen, Role → nodes; None: it had none.
+        is_bound: Whether all replicas had their nodes when it was last looked at: then it goes on by itself.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Following:
         self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
         self.pods: dict[str, Object] = {}
         self.placement: Mapping[str, tuple[str, ...]] | None = None
+        self.is_bound = False
         self._told, self._run_id = Told(tell), wanted.run_id
         self._keeps_logs = True
         self._launcher = Launcher(
@@ -103,7 +105,10 @@ class Following:
     def _look(self, seen: Seen) -> None:
         self._told(seen)
         record = seen.record
-        if record is not None and record.run_id == self._run_id and record.reservation is not None:
+        if record is not None and record.run_id != self._run_id:
+            record = None
+        self.is_bound = record is not None and record.phase == "Bound"
+        if record is not None and record.reservation is not None:
             self.placement = record.reservation.placement
         if self._keeps_logs:
             self.keeper.look(seen.pods)

@@ -1,0 +1,114 @@
+"""Ctrl-C while a job is submitted: nothing is left of it, or it goes on; which, is told. On a modelled server."""
+
+import itertools
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from builders import tfjob
+from cli.clusters import Commands
+from launches.world import World
+from typer.testing import Result
+
+from gangplan.cli import submit as command
+from gangplan.kube import follow
+from gangplan.kube.kinds import GANG, POD, TFJOB
+
+GOES_ON = (
+    "interrupted: the job goes on; follow it with: gangplan logs -f j -n default, "
+    "end it with: gangplan delete j -n default"
+)
+
+
+class Submitting:
+    """A submission to a server with room and an operator, which is interrupted once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, room: bool = True) -> None:
+        self.world = World()
+        self.server = self.world.server
+        self.world.runs_for = 5
+        self.server.delete(GANG, "j", namespace="default")
+        time = self.world.time
+        clock = SimpleNamespace(time=lambda: time[0], monotonic=lambda: time[0], sleep=self._sleep)
+        monkeypatch.setattr(command, "time", clock)
+        self.commands = Commands(self.server, monkeypatch)
+        if room:
+            self.commands.add_node("n1")
+        Path("job.yaml").write_text(yaml.safe_dump(tfjob("j", {"PS": {}, "Worker": {"replicas": 2}})))
+        self.meanwhile: Callable[[], object] = lambda: None
+
+    def _sleep(self, seconds: float) -> None:
+        self.world.sleep(seconds)
+        self.meanwhile()
+
+    def run(self, *words: str) -> Result:
+        return self.commands.run("submit", "job.yaml", "--run-id", "run", *words)
+
+    def see_that_it_is_over(self, done: Result) -> str:
+        """See that nothing is left, or the job goes on; and that the next one need not wait for the Lease."""
+        assert done.exit_code == 130, done.output
+        told = " ".join(done.stderr.split())
+        found = self.server.list(GANG).items
+        phases = [gang["status"]["phase"] for gang in found]
+        assert len(found) <= 1
+        if phases == ["Bound"]:
+            assert GOES_ON in told
+            assert len(self.server.list(TFJOB).items) == 1
+        else:
+            # Before anything was asked for there is nothing to tell of.
+            assert "interrupted: nothing is left of it" in told or (told, phases) == (
+                "error: interrupted",
+                [],
+            )
+            assert phases in ([], ["Finished"])
+            assert [gang["status"]["reason"] for gang in found] == ["interrupted by its user"] * len(found)
+            self.server.settle()
+            assert (self.server.list(TFJOB).items, self.server.list(POD).items) == ((), ())
+        return "".join(phases)
+
+
+@pytest.fixture
+def submitting(monkeypatch, tmp_path) -> Callable[..., Submitting]:
+    """Makes submissions, each to a server of its own."""
+    monkeypatch.chdir(tmp_path)
+    return lambda **more: Submitting(monkeypatch, **more)
+
+
+def press_in_line(number: int) -> Callable[..., object]:
+    """A trace function that presses Ctrl-C in the given line of those that a submission executes by itself."""
+    own = ("_answered", "_following", "_refused", "show", "_launched")
+    count = itertools.count()
+
+    def lines(frame: object, event: str, _: object) -> object:
+        if event == "line" and next(count) == number:
+            signal.raise_signal(signal.SIGINT)
+        return lines
+
+    def calls(frame, event: str, _: object) -> object:
+        code = frame.f_code
+        of_command = code.co_filename == command.__file__ and code.co_name in own
+        of_following = code.co_filename == follow.__file__ and code.co_name != "cancel"
+        return lines if of_command or of_following else None
+
+    return calls
+
+
+def test_in_whatever_line_it_is_interrupted_nothing_is_left_or_the_job_goes_on(submitting):
+    """Between the news that there is room and the launch too."""
+    ends = []
+    for number in itertools.count():
+        asked, before = submitting(), sys.gettrace()
+        sys.settrace(press_in_line(number))
+        try:
+            done = asked.run()
+        finally:
+            sys.settrace(before)
+        if done.exit_code == 0:
+            break
+        ends.append(asked.see_that_it_is_over(done))
+    assert {"", "Finished", "Bound"} <= set(ends)
+    assert len(ends) > 40
