@@ -17,6 +17,9 @@ from gangplan.snapshot import Snapshot
 Lines = Iterator[tuple[str, str]]
 """Replica and line, as they come."""
 
+ON_THIS_MACHINE = "on this machine; for those of a Kubernetes cluster add -n NAMESPACE"
+"""What is said where nothing is found here: submit goes to a cluster, and other commands look here unless told."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:

@@ -192,7 +192,7 @@ def test_settings_that_are_wrong_are_told_with_their_origin(tmp_path, monkeypatc
 
 def test_gangs_can_be_listed_shown_read_and_deleted(tmp_path):
     home = tmp_path / "home"
-    assert gangplan(home, "list").stdout == "no gangs\n"
+    assert gangplan(home, "list").stdout.startswith("no gangs on this machine")
     both = job(Worker=(python("print('hello from a worker')"), 2)).replace(
         "spec:\n", "spec:\n  successPolicy: AllWorkers\n", 1
     )
@@ -212,7 +212,7 @@ def test_gangs_can_be_listed_shown_read_and_deleted(tmp_path):
     assert gangplan(home, "delete", name, "nosuch").returncode == 1
     assert len(json.loads(gangplan(home, "list", "-o", "json").stdout)) == 1, "all or nothing"
     assert gangplan(home, "delete", name).returncode == 0
-    assert gangplan(home, "list").stdout == "no gangs\n"
+    assert gangplan(home, "list").stdout.startswith("no gangs on this machine")
 
 
 def test_version_tells_all_parts(tmp_path):

@@ -72,11 +72,11 @@ def test_gangs_of_a_namespace_or_of_all_are_listed(cluster):
 
 
 def test_a_setting_says_that_a_cluster_is_meant(cluster, monkeypatch, tmp_path):
-    assert cluster("list").stdout == "no gangs\n", "those of this machine"
+    assert cluster("list").stdout.startswith("no gangs on this machine; "), "submit goes to a cluster"
     (tmp_path / "gangplan.toml").write_text('cluster = "kubernetes"\n')
     assert "runs" in cluster("list").stdout
     monkeypatch.setenv("GANGPLAN_CLUSTER", "local")
-    assert cluster("list").stdout == "no gangs\n"
+    assert cluster("list").stdout.startswith("no gangs on this machine; ")
     assert "runs" in cluster("list", "--context", "some").stdout
     monkeypatch.setenv("GANGPLAN_CLUSTER", "moon")
     assert "GANGPLAN_CLUSTER: must be one of local, kubernetes" in cluster("list", code=2).stderr
@@ -145,6 +145,19 @@ def test_a_gang_that_is_not_there_is_named_with_those_that_are(cluster, command)
     if command != "delete":
         assert "runs" in told
         assert "waits" in told
+
+
+@pytest.mark.parametrize("command", ["get", "logs", "delete", "explain"])
+def test_a_namespace_before_a_name_says_that_a_cluster_is_meant(cluster, command):
+    told = cluster(command, "default/nosuch", code=1).stderr
+    assert "there is no gang default/nosuch" in told
+    assert "this machine" not in told
+
+
+@pytest.mark.parametrize("command", ["get", "logs", "delete", "explain"])
+def test_a_gang_that_is_not_on_this_machine_may_be_on_a_cluster(cluster, command):
+    told = words(cluster(command, "runs", code=1).stderr)
+    assert "there is no gang runs on this machine; for those of a Kubernetes cluster add -n NAMESPACE" in told
 
 
 def test_logs_of_all_replicas_or_of_one_are_printed(cluster):

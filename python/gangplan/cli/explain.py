@@ -10,6 +10,7 @@ from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespac
 from gangplan.cli.place import Place, complete_gang
 from gangplan.cli.solve import read_snapshot
 from gangplan.errors import NotFound
+from gangplan.gangs import ON_THIS_MACHINE
 from gangplan.options import SolveOptions
 from gangplan.plan import Plan
 from gangplan.snapshot import Snapshot
@@ -38,8 +39,8 @@ def explain(
 ) -> None:
     """Say why a gang waits, and which tried changes would let it start; or where it has its room.
 
-    Without a file it looks at the local cluster; with -n, -A, --kubeconfig or --context, or with the setting
-    cluster = "kubernetes", at a Kubernetes cluster.
+    Without a file it looks at the local cluster; with -n, -A, --kubeconfig or --context, at NAMESPACE/GANG, or with
+    the setting cluster = "kubernetes", at a Kubernetes cluster.
 
     Example: gangplan explain big -f examples/two-racks.yaml
     """
@@ -50,7 +51,12 @@ def explain(
             "goes with --file: a cluster decides by its settings", param_hint="--options"
         )
     place = Place(
-        home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
+        home=home,
+        kubeconfig=kubeconfig,
+        context=context,
+        namespace=namespace,
+        everywhere=everywhere,
+        names=() if gang is None else (gang,),
     )
     if file is None:
         gang, (snapshot, plan, unsound), ours = _decided(place, gang)
@@ -64,7 +70,9 @@ def explain(
         names = [gang]
     if gang is not None and gang not in {*unsound, *(item.name for item in snapshot.gangs)}:
         known = ", ".join(sorted(item.name for item in snapshot.gangs)) or "none"
-        raise NotFound(f"there is no gang {gang}; known: {known}", verb="get", kind="Gang", name=gang)
+        where = "" if file is not None or place.is_cluster else f" {ON_THIS_MACHINE}"
+        message = f"there is no gang {gang}{where}; known: {known}"
+        raise NotFound(message, verb="get", kind="Gang", name=gang)
     told = {name: words(name, snapshot, plan) for name in names if name not in unsound}
     if output is not render.Format.TABLE:
         placed = {name: {"placement": plan.placements.get(name)} for name in told}

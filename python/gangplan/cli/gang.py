@@ -8,7 +8,7 @@ import typer
 from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place, complete_gang
-from gangplan.gangs import GangView
+from gangplan.gangs import ON_THIS_MACHINE, GangView
 from gangplan.record import GangRecord
 from gangplan.signals import interrupting
 
@@ -40,7 +40,7 @@ def list_gangs(
         render.emit([_summary(record) for record in records], output)
         return
     if not records:
-        render.say("no gangs")
+        render.say("no gangs" if place.is_cluster else f"no gangs {ON_THIS_MACHINE}")
         return
     names = [record.name.rpartition("/") for record in records]
     rows = [
@@ -70,12 +70,12 @@ def get(
 ) -> None:
     """Show a gang with its replicas and its history; on a Kubernetes cluster also what the operator and Events say.
 
-    Of the local cluster; with -n, --kubeconfig or --context, or with the setting cluster = "kubernetes", of a
-    Kubernetes cluster, where NAMESPACE/GANG is a name too.
+    Of the local cluster; with -n, --kubeconfig or --context, as NAMESPACE/GANG, or with the setting
+    cluster = "kubernetes", of a Kubernetes cluster.
 
     Example: gangplan get classifier-1a2b3c4d -o yaml
     """
-    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, names=(name,))
     with place.open() as gangs:
         seen = gangs.look(name)
     if output is not render.Format.TABLE:
@@ -110,12 +110,12 @@ def logs(
 ) -> None:
     """Print what a gang's replicas say.
 
-    Of the local cluster; with -n, --kubeconfig or --context, or with the setting cluster = "kubernetes", of a
-    Kubernetes cluster: there from the pods, and once they are gone what submit --wait has kept of them here.
+    Of the local cluster; with -n, --kubeconfig or --context, as NAMESPACE/GANG, or with the setting
+    cluster = "kubernetes", of a Kubernetes cluster: there from the pods, and once they are gone what submit --wait has kept of them here.
 
     Example: gangplan logs classifier-1a2b3c4d chief-0 --follow
     """
-    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, names=(name,))
     with place.open() as gangs:
         for of, line in gangs.lines(name, replica, follow=follow):
             render.say(line if replica is not None else f"{of}: {line}", now=follow)
@@ -134,12 +134,12 @@ def delete(
 ) -> None:
     """End gangs with all that runs for them, and forget their records.
 
-    Of the local cluster; with -n, --kubeconfig or --context, or with the setting cluster = "kubernetes", of a
-    Kubernetes cluster: there the TFJob is deleted, and the record once its pods are gone.
+    Of the local cluster; with -n, --kubeconfig or --context, as NAMESPACE/GANG, or with the setting
+    cluster = "kubernetes", of a Kubernetes cluster: there the TFJob is deleted, and the record once its pods are gone.
 
     Example: gangplan delete classifier-1a2b3c4d
     """
-    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, names=tuple(names))
     with place.open() as gangs, interrupting():
         found = {name: gangs.told(name) for name in dict.fromkeys(names)}
         for name, what in found.items():

@@ -26,6 +26,7 @@ class Place:
         context: The context in it.
         namespace: The namespace.
         everywhere: All namespaces.
+        names: Names of gangs that were given. One with a namespace before it can only be of a cluster.
     """
 
     home: Path | None
@@ -33,12 +34,14 @@ class Place:
     context: str | None = None
     namespace: str | None = None
     everywhere: bool = False
+    names: tuple[str, ...] = ()
 
     @property
     def is_cluster(self) -> bool:
-        """Whether it is a Kubernetes cluster: a flag of one was given, or the setting says so."""
+        """Whether it is a Kubernetes cluster: a flag or a name of one was given, or the setting says so."""
         given = (self.kubeconfig, self.context, self.namespace)
-        if self.everywhere or any(value is not None for value in given):
+        named = any("/" in name for name in self.names)
+        if self.everywhere or named or any(value is not None for value in given):
             return True
         return settings(home=self.home).cluster == "kubernetes"
 
@@ -73,6 +76,7 @@ def complete_gang(context: typer.Context, incomplete: str) -> list[str]:
         kubeconfig=given.get("kubeconfig"),
         context=given.get("context"),
         namespace=given.get("namespace"),
+        everywhere="/" in incomplete,
     )
     found: list[str] = []
 

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from gangplan import admission
 from gangplan.config import Settings
 from gangplan.errors import NotFound
-from gangplan.gangs import GangView, Lines, interleaved
+from gangplan.gangs import ON_THIS_MACHINE, GangView, Lines, interleaved
 from gangplan.local.cluster import LocalCluster
 from gangplan.local.runtime import LocalRuntime
 from gangplan.local.store import LocalStore
@@ -56,10 +56,12 @@ class LocalGangs:
 
     def lines(self, name: str, replica: str | None, *, follow: bool) -> Lines:
         """See :class:`gangplan.gangs.Gangs`."""
-        if replica is not None:
-            names = [replica]
-        else:
-            names = [item.name for item in self._runtime.status(name).replicas]
+        try:
+            replicas = self._runtime.status(name).replicas
+        except NotFound:
+            self._found(name)  # what is told of a gang that is not here helps more
+            raise
+        names = [item.name for item in replicas] if replica is None else [replica]
         if follow:
             yield from interleaved(
                 {item: partial(self._runtime.logs, name, item, follow=True) for item in names}
@@ -95,6 +97,6 @@ class LocalGangs:
         record = self._store.get(name)
         if record is None:
             known = ", ".join(item.name for item in self._store.records()) or "none"
-            message = f"there is no gang {name}; known: {known}"
+            message = f"there is no gang {name} {ON_THIS_MACHINE}; known here: {known}"
             raise NotFound(message, verb="get", kind="Gang", name=name)
         return record
