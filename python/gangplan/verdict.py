@@ -184,8 +184,8 @@ def wait(
             attempt=record,
         )
 
-    with store.tenure():
-        try:
+    try:
+        with store.tenure():
             while True:
                 try:
                     current, decided = ask(store, pace, record.name, clock=clock, terms=terms)
@@ -211,8 +211,8 @@ def wait(
                         record=current or record, admitted=admitted, reason=reason, decision=decision
                     )
                 sleep(min(poll_s, LONGEST_PAUSE_S))
-        except BaseException as error:
-            if outlived and isinstance(error, SystemExit):
-                raise
-            give_up(ended_by(error))
+    except BaseException as error:
+        if outlived and isinstance(error, SystemExit):
             raise
+        give_up(ended_by(error))
+        raise

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from builders import GPU, gang, node, role
@@ -29,6 +30,8 @@ class Place:
         late: Opens it as an actor whose first write of a record gets no answer, and is done when what is given with it
             is called.
         heard: Opens it as an actor whose next sign of life can be waited for, by what is given with it.
+        interrupted: Opens it as an actor that is interrupted during a request of the given number, which is then done or
+            not, as told; what is given with it knows, and lets a late one arrive.
     """
 
     open: Callable[[], Store]
@@ -36,6 +39,7 @@ class Place:
     hung: Callable[[Callable[[], object]], Store] | None = None
     late: Callable[[], tuple[Store, Callable[[], None]]] | None = None
     heard: Callable[[], tuple[Store, Callable[[], None]]] | None = None
+    interrupted: Callable[[int, str], tuple[Store, Any]] | None = None
 
     def asked(self, name: str = "a", workers: int = 1, **fields: object) -> GangRecord:
         """The record of a gang of one-GPU workers that was just asked for."""

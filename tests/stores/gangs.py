@@ -3,9 +3,10 @@
 import itertools
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from gangplan.errors import Unreachable
+from gangplan.errors import ClusterError, Unreachable
 from gangplan.kube.api import Api
 from gangplan.kube.kinds import GANG, LEASE, Kind
 from gangplan.kube.lease import LeaseLock
@@ -55,6 +56,47 @@ class Late:
         late()
 
 
+class Interrupted:
+    """A way to a server on which Ctrl-C is pressed during one request.
+
+    Attributes:
+        is_over: Whether that has happened.
+    """
+
+    def __init__(self, api: Api, *, at: int, then: str) -> None:
+        """Prepare it.
+
+        Args:
+            api: The server.
+            at: During which request, from 0.
+            then: Whether the request is done: ``done``, ``never`` or ``late``, when it is told to arrive.
+        """
+        self._api, self._at, self._then = api, at, then
+        self._requests = itertools.count()
+        self._late: Callable[[], object] = lambda: None
+        self.is_over = False
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._api, name)
+
+        def request(*args: Any, **kwargs: Any) -> Any:
+            if next(self._requests) != self._at:
+                return real(*args, **kwargs)
+            self.is_over = True
+            if self._then == "done":
+                real(*args, **kwargs)
+            elif self._then == "late":
+                self._late = lambda: real(*args, **kwargs)
+            raise KeyboardInterrupt
+
+        return request
+
+    def arrive(self) -> None:
+        """Do what was late, if the server still takes it."""
+        with suppress(ClusterError):
+            self._late()
+
+
 class Heard:
     """A way to a server by which signs of life can be waited for."""
 
@@ -100,10 +142,15 @@ def gang_stores(api: Api, namespace: str, time: list[float]) -> Place:
         way = Heard(api)
         return start(way, pulse=Pulse(period_s=0.01)), way.hear
 
+    def interrupted(at: int, then: str) -> tuple[GangStore, Interrupted]:
+        way = Interrupted(api, at=at, then=then)
+        return start(way), way
+
     return Place(
         open=start,
         name=lambda name: f"{namespace}/{name}",
         hung=lambda meanwhile: start(Hanging(api, meanwhile)),
         late=late,
         heard=heard,
+        interrupted=interrupted,
     )

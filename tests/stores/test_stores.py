@@ -10,6 +10,7 @@ from apimodel.server import ApiServer, Fault
 from builders import GPU
 
 import gangplan as gp
+from gangplan import admission
 from gangplan.errors import Busy, Unreachable
 from gangplan.kube.lease import LEASE_S
 from gangplan.kube.refusals import About
@@ -91,3 +92,45 @@ class TestGangStore(StoreContract, LeadContract):
         assert any(given)
         (kept,) = place.open().records()
         assert (kept.phase, kept.reservation.placement) == ("Reserved", {"worker": ("n0", "n0")})
+
+    @pytest.mark.parametrize("then", ["done", "never", "late"])
+    @pytest.mark.parametrize("was_led", [True, False])
+    def test_who_is_interrupted_keeps_the_lead_from_nobody_and_books_nothing(self, time, was_led, then):
+        """Whatever request it waits for: the next one decides at once, and what arrives late changes nothing."""
+        full = (gp.Running(name="x", node="n0", requests={GPU: "2"}),)
+        booked = set()
+        for at in itertools.count():
+            server = ApiServer(
+                crds=[yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))]
+            )
+            place = gang_stores(server, "default", time)
+            first, _, _ = (place.open().create(place.asked(name)) for name in "abc")
+            if was_led:
+                busy = View(gpu_nodes(1, 2), running=full)
+                assert admission.run_cycle(place.open(), busy, now=1.0, terms=TERMS) is not None
+            store, way = place.interrupted(at, then)
+            try:
+                wait(
+                    store,
+                    View(gpu_nodes(1, 2)),
+                    first,
+                    clock=lambda: time[0],
+                    sleep=lambda _: None,
+                    terms=TERMS,
+                    deadline=10.0,
+                    poll_s=1.0,
+                )
+            except KeyboardInterrupt:
+                assert place.open().get(first.name).phase == "Finished"
+            decision = admission.run_cycle(
+                place.open(), View(gpu_nodes(1, 2), running=full), now=1.0, terms=TERMS
+            )
+            assert decision is not None, "the lead is free"
+            before = [record.phase for record in place.open().records()]
+            way.arrive()
+            assert [record.phase for record in place.open().records()] == before
+            booked.add(before.count("Reserved"))
+            if not way.is_over:
+                break
+        assert at > 6
+        assert booked == {0, 1, 2}

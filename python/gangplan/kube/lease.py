@@ -16,6 +16,7 @@ from gangplan.kube import moments
 from gangplan.kube.api import Api, Object
 from gangplan.kube.kinds import LEASE
 from gangplan.kube.pulse import Pulse
+from gangplan.signals import uninterrupted
 
 log = logging.getLogger(__name__)
 
@@ -210,6 +211,10 @@ class LeaseLock:
             "acquireTime": now,
             "renewTime": now,
         }
+        holder = "" if found is None else found["spec"].get("holderIdentity") or ""
+        # Its own it takes anew at once: it was left in the middle of a cycle.
+        if found is not None and holder not in ("", self._identity) and not self._is_lost(found):
+            return None
         try:
             if found is None:
                 metadata = {"name": self._name, "namespace": self._namespace}
@@ -221,15 +226,15 @@ class LeaseLock:
                     "spec": spec,
                 }
                 return self._has(self._api.create(LEASE, body), Lead(term=1), since=before)
-            holder = found["spec"].get("holderIdentity") or ""
-            # Its own it takes anew at once: it was left in the middle of a cycle.
-            if holder not in ("", self._identity) and not self._is_lost(found):
-                return None
             term = int(found["spec"].get("leaseTransitions") or 0) + 1
             held = self._api.replace(LEASE, self._with(found, **ours, leaseTransitions=term))
             return self._has(held, Lead(term=term, after_loss=bool(holder)), since=before)
         except Conflict:
             return None
+        except (KeyboardInterrupt, SystemExit):
+            if not holder:
+                self._renounce()
+            raise
 
     def _has(self, held: Object, lead: Lead, *, since: float) -> Lead:
         self._held, self._lead, self._renewed = held, lead, since
@@ -246,8 +251,20 @@ class LeaseLock:
             held, lead, self._held, self._lead = self._held, self._lead, None, None
             if held is not None and lead is not None and lead.is_clear:
                 # Who cannot give it back loses it by time; who has lost it has nothing to give.
-                with suppress(ClusterError):
-                    self._rewritten(held, holderIdentity="")
+                try:
+                    with suppress(ClusterError):
+                        self._rewritten(held, holderIdentity="")
+                except (KeyboardInterrupt, SystemExit):
+                    self._renounce()
+                    raise
+
+    def _renounce(self) -> None:
+        """Have no lead that must be waited out, although a request about it was interrupted, done or not."""
+        with uninterrupted(), suppress(ClusterError):
+            found = self._api.get(LEASE, self._name, namespace=self._namespace)
+            if (found["spec"].get("holderIdentity") or "") in ("", self._identity):
+                # Also where nobody has it: by the version that is new then, a request that comes late fails.
+                self._api.replace(LEASE, self._with(found, holderIdentity=""))
 
     @staticmethod
     def _with(lease: Object, **spec: Any) -> Object:

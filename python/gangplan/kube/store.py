@@ -6,15 +6,16 @@ status, so that who decides needs no right to change what users ask for.
 
 import logging
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 
-from gangplan.errors import Conflict, Forbidden, InvalidInput, NotFound, Refused
+from gangplan.errors import ClusterError, Conflict, Forbidden, InvalidInput, NotFound, Refused
 from gangplan.kube.api import Api, Owners
 from gangplan.kube.events import Teller
 from gangplan.kube.gang_object import split_name, to_object, to_record, to_status
 from gangplan.kube.kinds import GANG
 from gangplan.kube.lease import Lead, LeaseLock
 from gangplan.record import HOLDING, WAITING, GangRecord
+from gangplan.signals import uninterrupted
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +167,20 @@ class GangStore:
         except (Conflict, NotFound, Refused, Forbidden):
             lead.doubtful.discard(record.name)
             raise
+        except (KeyboardInterrupt, SystemExit):
+            self._overtake(record.name, lead)
+            raise
         lead.doubtful.discard(record.name)
+
+    def _overtake(self, name: str, lead: Lead) -> None:
+        """Make a booking fail that was interrupted, unless it is done: then nobody has to wait out this lead."""
+        if name in lead.fenced:  # it cannot be given another version by the same term
+            return
+        with uninterrupted(), suppress(ClusterError):
+            record = self.get(name)
+            if record is not None:
+                self._renumber(record, lead)
+            lead.doubtful.discard(name)
 
     def _fence(self, lead: Lead) -> None:
         """Give gangs that wait a new version: room is only ever booked by a write to one of those.
