@@ -148,6 +148,14 @@ def test_a_namespace_that_is_not_there_is_told(cluster):
     assert "there is no namespace nowhere: create it, or name another with --namespace" in told
 
 
+def test_a_namespace_that_the_file_contradicts_is_not_overruled(cluster):
+    elsewhere = job()
+    elsewhere["metadata"]["namespace"] = "gangplan-system"
+    told = refused(cluster, elsewhere, "-n", "default", code=3)
+    assert "$.metadata.namespace: is gangplan-system, and --namespace default: give one of both" in told
+    assert cluster("submit", "job.yaml", "-n", "gangplan-system", "--dry-run").exit_code == 0
+
+
 def test_a_name_that_a_waiting_gang_has_is_refused(cluster):
     cluster.add_gang("mnist", 1, runId="r1")
     told = refused(cluster, job(), code=4)

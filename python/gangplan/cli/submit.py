@@ -47,8 +47,14 @@ def submit(
         ),
     ] = None,
     namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="Where it goes, unless the file says so.")
-    ] = "default",
+        str | None,
+        typer.Option(
+            "--namespace",
+            "-n",
+            help="Where it goes; not needed where the file says so.",
+            show_default="default",
+        ),
+    ] = None,
     wait_s: Annotated[
         int, typer.Option("--queue-wait", min=0, help="Seconds to wait for admission before giving up.")
     ] = 3600,
@@ -100,10 +106,16 @@ def submit(
 
     run_id = run or uuid.uuid4().hex
     manifest = _manifest(job, words or [], volumes or [], run_id)
+    said = manifest["metadata"].get("namespace")
+    if namespace and said and said != namespace:
+        message = f"is {said}, and --namespace {namespace}: give one of both"
+        raise InvalidInput(
+            [Problem("$.metadata.namespace", "CONTRADICTION", message)], words[0] if words else "TFJob"
+        )
     with told_by_flags(job.sizes()) if job.given else nullcontext():
         asked = submission(
             manifest,
-            namespace=namespace,
+            namespace=namespace or "default",
             run_id=run_id,
             now=time.time(),
             enforcement=settings(enforcement=enforcement).enforcement,
