@@ -32,6 +32,8 @@ HOLDING: frozenset[Phase] = frozenset({"Reserved", "Binding", "Bound"})
 WAITING: frozenset[Phase] = frozenset({"Pending", "Impossible"})
 """Phases in which a gang waits for capacity."""
 
+NOT_LOOKED_AT = "it was not looked at yet"
+"""Why a gang waits that no cycle has decided about."""
 
 MOST_EVENTS = 100
 """Events that a record keeps: the first and the last ones. A gang may wait for weeks on a cluster that changes."""
@@ -169,6 +171,7 @@ def new(gang: Gang, *, uid: str, run_id: str, now: float, owner: Owner | None = 
         gang=gang,
         uid=uid,
         run_id=run_id,
+        reason=NOT_LOOKED_AT,
         owner=owner,
         history=(Event(at=now, phase="Pending", reason="asked for"),),
     )

@@ -1,6 +1,7 @@
-"""Ctrl-C while a job is submitted: nothing is left of it, or it goes on; which, is told. On a modelled server."""
+"""Who submits a job is interrupted, or waits: what is told then, and what is left. On a modelled server."""
 
 import itertools
+import json
 import signal
 import sys
 from collections.abc import Callable
@@ -16,7 +17,8 @@ from typer.testing import Result
 
 from gangplan.cli import submit as command
 from gangplan.kube import follow
-from gangplan.kube.kinds import GANG, POD, TFJOB
+from gangplan.kube.cluster import LEASE_NAME, SYSTEM
+from gangplan.kube.kinds import GANG, LEASE, POD, TFJOB
 
 GOES_ON = (
     "interrupted: the job goes on; follow it with: gangplan logs -f j -n default, "
@@ -112,3 +114,23 @@ def test_in_whatever_line_it_is_interrupted_nothing_is_left_or_the_job_goes_on(s
         ends.append(asked.see_that_it_is_over(done))
     assert {"", "Finished", "Bound"} <= set(ends)
     assert len(ends) > 40
+
+
+def test_while_somebody_else_decides_it_is_told_why_a_gang_waits(submitting):
+    """A leader has died; until it counts as lost nobody decides."""
+    asked = submitting()
+    lease = {"apiVersion": LEASE.api_version, "kind": "Lease"}
+    lease["metadata"] = {"name": LEASE_NAME, "namespace": SYSTEM}
+    lease["spec"] = {"holderIdentity": "a dead one", "leaseDurationSeconds": 15, "leaseTransitions": 1}
+    asked.server.create(LEASE, lease)
+    seen = []
+
+    def look() -> None:
+        if not seen:
+            seen.append(asked.commands("list", "-n", "default", "-o", "json").stdout)
+
+    asked.meanwhile = look
+    done = asked.run()
+    assert done.exit_code == 0, done.output
+    assert "default/j: Pending: it was not looked at yet\n" in done.stderr
+    assert [gang["reason"] for gang in json.loads(seen[0])] == ["it was not looked at yet"]

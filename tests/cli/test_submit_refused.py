@@ -159,7 +159,9 @@ def test_a_namespace_that_the_file_contradicts_is_not_overruled(cluster):
 def test_a_name_that_a_waiting_gang_has_is_refused(cluster):
     cluster.add_gang("mnist", 1, runId="r1")
     told = refused(cluster, job(), code=4)
-    assert "there is a gang default/mnist already (Pending): wait for its end" in told
+    assert (
+        "there is a gang default/mnist already (Pending: it was not looked at yet): wait for its end" in told
+    )
     assert "gangplan delete mnist -n default" in told
 
 

@@ -11,7 +11,7 @@ from gangplan.kube.kinds import GANG
 from gangplan.kube.names import RUN_ID
 from gangplan.kube.resources import GangSpec, GangStatus, HistoryEntry, ReservationStatus
 from gangplan.plan import Rejection
-from gangplan.record import Event, GangRecord, Reservation
+from gangplan.record import NOT_LOOKED_AT, Event, GangRecord, Reservation
 from gangplan.snapshot import Gang
 
 SHARED = tuple(field.name for field in fields(GangSpec) if field.name not in {"run_id", "attended_s"})
@@ -60,7 +60,7 @@ def to_record(found: Mapping[str, Any]) -> GangRecord:
         run_id=spec.run_id,
         phase=status.phase,
         version=int(metadata["resourceVersion"]),
-        reason=status.reason,
+        reason=status.reason or (NOT_LOOKED_AT if status.phase == "Pending" else ""),
         position=status.position,
         reservation=_reservation(status.reservation),
         rejection=None if status.rejection is None else convert(dict(status.rejection), Rejection),
