@@ -14,6 +14,8 @@ from launches.world import World
 from gangplan.cli import submit as command
 from gangplan.kube.kinds import GANG, TFJOB
 
+AS_IN_THE_FILE = {"name": "worker", "replicas": 2, "requests": {"cpu": "100m"}}
+
 
 @pytest.fixture
 def cluster(monkeypatch, tmp_path) -> Commands:
@@ -34,7 +36,7 @@ def cluster(monkeypatch, tmp_path) -> Commands:
 def test_an_end_that_nobody_saw_is_told_by_the_next_call_of_the_run(
     cluster, phase, said, message, code, outcome
 ):
-    cluster.add_gang("mnist", 2, runId="r1")
+    cluster.add_gang("mnist", 2, runId="r1", roles=[AS_IN_THE_FILE])
     if phase == "Finished":
         cluster.set_status("mnist", phase=phase, outcome=outcome, reason=message)
     else:
@@ -55,6 +57,33 @@ def test_a_job_of_another_run_is_never_gone_on_with(cluster):
     cluster.add_job("mnist", "r1")
     told = cluster("submit", "job.yaml", "--wait", "--run-id", "r2", code=4).stderr
     assert "there is a TFJob mnist in default already" in " ".join(told.split())
+
+
+@pytest.mark.parametrize(
+    ("worker", "queue", "told"),
+    [
+        ({"replicas": 3}, {}, "3 × worker, not 2"),
+        ({"requests": {"nvidia.com/gpu": "1"}}, {}, "worker with nvidia.com/gpu 1, not cpu 100m"),
+        ({"name": "chief", "replicas": 1}, {}, "1 × chief, not 0; 0 × worker, not 2"),
+        ({}, {"priority": 7}, "priority 7, not 0"),
+    ],
+)
+def test_a_run_is_not_gone_on_with_by_another_job(cluster, worker, queue, told):
+    cluster.add_gang("mnist", 2, runId="r1", roles=[AS_IN_THE_FILE | worker], **queue)
+    said = cluster("submit", "job.yaml", "--wait", "--run-id", "r1", code=4).stderr
+    assert f"run r1 was begun with {told}: give the job as it was then" in " ".join(said.split())
+    assert cluster.server.list(TFJOB).items == ()
+
+
+def test_a_run_is_not_gone_on_with_under_another_name(cluster):
+    cluster.add_gang("other", 2, runId="r1", roles=[AS_IN_THE_FILE])
+    (gang,) = cluster.server.list(GANG).items
+    cluster.server.replace(
+        GANG, {**gang, "metadata": {**gang["metadata"], "labels": {"gangplan.dev/run-id": "r1"}}}
+    )
+    said = cluster("submit", "job.yaml", "--wait", "--run-id", "r1", code=4).stderr
+    assert "run r1 was begun as default/other, not default/mnist" in " ".join(said.split())
+    assert len(cluster.server.list(GANG).items) == 1
 
 
 def test_the_placement_of_the_last_attempt_is_told(monkeypatch, tmp_path):

@@ -195,14 +195,14 @@ def test_a_gang_that_is_not_admitted_is_told_as_a_document_too(cluster):
             cluster.reserve("holds", *["n1"] * 4, *["n2"] * 4)
             patch = {"spec": {"roles": [{"name": "worker", "replicas": 8, "requests": {"cpu": "1"}}]}}
             cluster.server.patch(GANG, "holds", patch, namespace="default")
-        done = cluster("submit", "job.yaml", "--queue-wait", "0", "--run-id", "r1", "-o", "json", code=1)
+        done = cluster("submit", "job.yaml", "--queue-wait", "0", "--run-id", name, "-o", "json", code=1)
         told[name] = json.loads(done.stdout)
     for name, answer in told.items():
         rejection, reason = answer.pop("rejection"), answer.pop("reason")
         assert rejection["message"] in reason
         assert rejection["impossible"] == (name == "never")
         wanted = {"placement": None, "outcome": "NotAdmitted", "last_lines": []}
-        assert answer == {"name": f"default/{name}", "run_id": "r1", **wanted}
+        assert answer == {"name": f"default/{name}", "run_id": name, **wanted}
 
 
 @pytest.mark.parametrize("ends", [True, False])

@@ -123,7 +123,8 @@ def submit(
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         with told_by_flags(job.sizes()) if job.given else nullcontext():
             taken = until_answered(
-                lambda: _acceptable(connection, asked, dry_run=dry_run), _retries(FIRST_CONTACT_S)
+                lambda: _acceptable(connection, asked, dry_run=dry_run, is_again=run is not None),
+                _retries(FIRST_CONTACT_S),
             )
         cluster = KubeCluster(connection, clock=time.time, monotonic=time.monotonic)
         wanted = until_answered(
@@ -188,13 +189,16 @@ def _retries(seconds: float) -> "Retries":
     )
 
 
-def _acceptable(api: "Api", asked: "Submission", *, dry_run: bool) -> "Submission":
+def _acceptable(api: "Api", asked: "Submission", *, dry_run: bool, is_again: bool) -> "Submission":
     """The submission as this cluster can take it."""
     from gangplan.kube.entry import see_that_it_is_taken
     from gangplan.kube.priority import with_priority
+    from gangplan.kube.same_run import see_that_no_other_has_it
     from gangplan.kube.volcano_queue import with_volcano_queue
     from gangplan.kube.volumes import with_claims
 
+    if is_again:
+        see_that_no_other_has_it(api, asked.gang, asked.run_id)
     wanted = with_volcano_queue(api, with_priority(api, with_claims(api, asked)))
     try:
         see_that_it_is_taken(api, wanted)

@@ -17,6 +17,7 @@ from gangplan.kube.kinds import GANG, TFJOB
 from gangplan.kube.launch import ending
 from gangplan.kube.names import RUN_ID
 from gangplan.kube.outcome import state_of
+from gangplan.kube.same_run import see_that_it_is_the_same
 from gangplan.kube.submission import Submission
 from gangplan.record import HOLDING, GangRecord
 from gangplan.store import Store
@@ -149,7 +150,7 @@ def enter(
         pause: Waits until it is looked at again.
 
     Raises:
-        AlreadyExists: There is a gang of that name that has not finished.
+        AlreadyExists: There is a gang of that name that has not finished, or the run was begun with another job.
     """
     looks = LOOKS
     while True:
@@ -158,7 +159,8 @@ def enter(
         except AlreadyExists as error:
             found = store.get(asked.name)
             if found is not None and found.run_id == asked.run_id:
-                return found  # by a request whose answer was lost
+                see_that_it_is_the_same(found, asked.gang)
+                return found  # by a request whose answer was lost, or by an earlier call
             if found is not None and found.phase in HOLDING and looks:
                 looks -= 1
                 if settle() is not None:
