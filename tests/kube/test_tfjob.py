@@ -220,6 +220,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     (with_notes(priority=3), '$.metadata.annotations["gangplan.dev/priority"]', "WRONG_TYPE"),
     (with_notes(priority="high"), '$.metadata.annotations["gangplan.dev/priority"]', "BAD_VALUE"),
     (with_notes(priority="99999999999"), '$.metadata.annotations["gangplan.dev/priority"]', "BAD_VALUE"),
+    (with_notes(quue="research"), '$.metadata.annotations["gangplan.dev/quue"]', "UNKNOWN_NAME"),
     (with_notes(queue=None), '$.metadata.annotations["gangplan.dev/queue"]', "WRONG_TYPE"),
     (tfjob() | {"spec": None}, "$.spec.tfReplicaSpecs", "MISSING_FIELD"),
     (tfjob() | {"spec": {"tfReplicaSpecs": {}}}, "$.spec.tfReplicaSpecs", "MISSING_FIELD"),

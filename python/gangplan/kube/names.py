@@ -40,6 +40,9 @@ REQUIRED_LEVEL = f"{GROUP}/required-level"
 PREFERRED_LEVEL = f"{GROUP}/preferred-level"
 """Annotation of a TFJob: the topology level that the gang should not cross."""
 
+NOTES = (QUEUE, PRIORITY, REQUIRED_LEVEL, PREFERRED_LEVEL)
+"""The annotations of ours that a TFJob may have."""
+
 TFJOB_API = "kubeflow.org/v1"
 TFJOB_KIND = "TFJob"
 TENSORFLOW_CONTAINER = "tensorflow"

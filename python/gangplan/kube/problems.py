@@ -13,7 +13,9 @@ from gangplan.errors import Problem
 from gangplan.kube import peers
 from gangplan.kube.amounts import pod_amount_problems
 from gangplan.kube.names import (
+    GROUP,
     NAME_LIMIT,
+    NOTES,
     PRIORITY,
     REQUIRED_TERMS,
     RESTART_POLICIES,
@@ -30,6 +32,7 @@ MANAGER = "kubeflow.org/training-operator"
 """Who starts a TFJob that does not say who does."""
 
 _PRIORITY = re.compile(r"-?[0-9]{1,10}")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 _DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -216,7 +219,12 @@ def _rules(manifest: Mapping[str, Any]) -> Iterator[Problem]:
     priority = (metadata.get("annotations") or {}).get(PRIORITY)
     if priority is not None and not _PRIORITY.fullmatch(priority):
         path = below("$.metadata.annotations", PRIORITY)
-        yield Problem(path, "BAD_VALUE", f"must be a whole number, not {priority!r}")
+        wanted = "from -9999999999 to 9999999999" if _WHOLE_NUMBER.fullmatch(priority) else "a whole number"
+        yield Problem(path, "BAD_VALUE", f"must be {wanted}, not {priority!r}")
+    for note in metadata.get("annotations") or {}:
+        if note.startswith(f"{GROUP}/") and note not in NOTES:
+            message = f"is no annotation of ours; known are {', '.join(NOTES)}"
+            yield Problem(below("$.metadata.annotations", note), "UNKNOWN_NAME", message)
     yield from _policy_rules(spec, managed=KUEUE_QUEUE in (metadata.get("labels") or {}))
     yield from peers.problems(manifest)
     specs = spec.get("tfReplicaSpecs") or {}
