@@ -99,3 +99,21 @@ def test_the_placement_of_the_last_attempt_is_told(monkeypatch, tmp_path):
     answer = json.loads(cluster("submit", "job.yaml", "--wait", "--run-id", "run", "-o", "json").stdout)
     assert answer["outcome"] == "Succeeded"
     assert answer["placement"] == {"ps": ["n3"], "worker": ["n3", "n3"]}
+
+
+@pytest.mark.parametrize(
+    ("most", "where"),
+    [(8, "ps-0 on n1, worker-0 on n1, worker-1 on n2"), (2, "ps-0 on n1, worker-0 on n1 and 1 more")],
+)
+def test_who_does_not_wait_is_told_where_the_job_runs_and_how_to_follow_it(
+    monkeypatch, tmp_path, most, where
+):
+    monkeypatch.chdir(tmp_path)
+    world = World()
+    clock = SimpleNamespace(time=lambda: world.time[0], monotonic=lambda: world.time[0], sleep=world.sleep)
+    monkeypatch.setattr(command, "time", clock)
+    cluster = Commands(world.server, monkeypatch)
+    Path("job.yaml").write_text(yaml.safe_dump(tfjob("j", {"PS": {}, "Worker": {"replicas": 2}})))
+    monkeypatch.setattr(command, "TOLD_REPLICAS", most)
+    told = cluster("submit", "job.yaml", "--run-id", "run").stdout
+    assert told == f"default/j runs: {where}; follow it with gangplan logs -f j -n default\n"

@@ -29,6 +29,9 @@ if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
 
 BOUND, NOT_ADMITTED = "Bound", "NotAdmitted"
 
+TOLD_REPLICAS = 8
+"""Replicas whose nodes are told in a line; ``gangplan get`` has them all."""
+
 FIRST_CONTACT_S = 10.0
 """Seconds for which a server may not answer at the beginning: then its address is wrong, or it is down. Later, while the
 gang waits or runs, it is waited for much longer."""
@@ -140,7 +143,9 @@ def submit(
         render.emit(answer, output)
     elif answer.outcome == NOT_ADMITTED:
         render.say(f"{answer.name}: not admitted: {answer.reason}")
-    elif answer.outcome != BOUND:
+    elif answer.outcome == BOUND:
+        render.say(_bound(answer, wanted))
+    else:
         render.say("\n  | ".join([f"{answer.name}: {answer.outcome}: {answer.reason}", *answer.last_lines]))
     if answer.outcome != BOUND and (code := exits.code_of_outcome(answer.outcome)):
         raise typer.Exit(code)
@@ -303,6 +308,19 @@ def _refused(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> _Answ
         reason=verdict.reason,
         rejection=rejection,
     )
+
+
+def _bound(answer: _Answer, wanted: "Submission") -> str:
+    """Where the replicas are, and how to go on from here."""
+    places = [
+        f"{role}-{index} on {node}"
+        for role, nodes in (answer.placement or {}).items()
+        for index, node in enumerate(nodes)
+    ]
+    more = len(places) - TOLD_REPLICAS
+    where = ", ".join(places[:TOLD_REPLICAS]) + (f" and {more} more" if more > 0 else "")
+    follow = f"follow it with gangplan logs -f {wanted.name} -n {wanted.namespace}"
+    return f"{answer.name} runs: {where}; {follow}"
 
 
 def _told_trouble(error: Exception) -> None:
