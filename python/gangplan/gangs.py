@@ -83,7 +83,11 @@ class Gangs(Protocol):
         """The records of the gangs that are looked at, by name."""
 
     def full_name(self, name: str) -> str:
-        """The name under which the record of a gang is kept."""
+        """The name under which the record of a gang is kept.
+
+        Raises:
+            InvalidInput: No gang may have that name.
+        """
 
     def look(self, name: str) -> GangView:
         """Look at one gang.

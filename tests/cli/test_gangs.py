@@ -155,6 +155,21 @@ def test_a_namespace_before_a_name_says_that_a_cluster_is_meant(cluster, command
 
 
 @pytest.mark.parametrize("command", ["get", "logs", "delete", "explain"])
+@pytest.mark.parametrize("name", ["../x", "default/a/b", "A", "a..b", "a?x", "default/", "", "a" * 254])
+def test_what_is_no_name_is_not_looked_for(cluster, command, name):
+    cluster.server.faults = lambda _: Fault(error=Unreachable)
+    told = words(cluster(command, name, *N, code=3).stderr)
+    assert "the name of a" in told
+    assert "must be lower-case letters" in told
+
+
+def test_what_is_no_namespace_is_not_looked_in(cluster):
+    cluster.server.faults = lambda _: Fault(error=Unreachable)
+    assert "the name of a namespace" in cluster("list", "-n", "../x", code=3).stderr
+    assert "the name of a namespace" in cluster("list", "-n", "a.b", code=3).stderr
+
+
+@pytest.mark.parametrize("command", ["get", "logs", "delete", "explain"])
 def test_a_gang_that_is_not_on_this_machine_may_be_on_a_cluster(cluster, command):
     told = words(cluster(command, "runs", code=1).stderr)
     assert "there is no gang runs on this machine; for those of a Kubernetes cluster add -n NAMESPACE" in told

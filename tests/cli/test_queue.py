@@ -110,6 +110,12 @@ def test_a_tree_that_contradicts_itself_is_not_written(cluster, words, told):
     assert cluster.server.list(GANG_QUEUE).items == before.items
 
 
+def test_a_queue_that_cannot_have_its_name_is_told_in_words(cluster):
+    told = " ".join(cluster("queue", "set", "Bad_Name", code=3).stderr.split())
+    assert "queue: must be lower-case letters, digits, '-' and '.'" in told
+    assert "not 'Bad_Name'" in told
+
+
 def test_a_problem_that_was_there_does_not_stop_who_repairs_another_queue(cluster):
     cluster.add_queue("orphan", parent="gone")
     cluster("queue", "set", "research", "--weight", "5")

@@ -99,8 +99,8 @@ def _decided(
 ) -> tuple[str | None, tuple[Snapshot, Plan, dict[str, str]], frozenset[str]]:
     """The full name of the gang, what would be decided now about the cluster, and the gangs that are looked at."""
     with place.open() as gangs:
-        records = {record.name: record for record in gangs.records()}
         gang = None if gang is None else gangs.full_name(gang)
+        records = {record.name: record for record in gangs.records()}
         if gang in records and records[gang].phase == "Finished":
             raise NotFound(
                 f"{gang} waits for nothing any more: {records[gang].standing}",

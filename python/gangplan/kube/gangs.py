@@ -17,7 +17,7 @@ from gangplan.kube.kept_log import kept_folder, newest_kept
 from gangplan.kube.kinds import EVENT, POD, TFJOB
 from gangplan.kube.launch import ending
 from gangplan.kube.logs import LogFollower, Sink, has_started, split_moment
-from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER
+from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER, see_that_it_is_a_name
 from gangplan.kube.outcome import replica_name
 from gangplan.kube.store import read_records
 from gangplan.kube.view import view
@@ -53,7 +53,12 @@ class KubeGangs:
             logs: Folder of the logs that were kept.
             terms: When room is kept for those that wait.
             sleep: Waits the given seconds.
+
+        Raises:
+            InvalidInput: No namespace may have that name.
         """
+        if namespace:
+            see_that_it_is_a_name(namespace, of="namespace")
         self._cluster, self._api, self._namespace = cluster, cluster.api, namespace
         self._logs, self._terms, self._sleep = logs, terms, sleep
         self._store = cluster.store()
@@ -64,7 +69,11 @@ class KubeGangs:
 
     def full_name(self, name: str) -> str:
         """See :class:`gangplan.gangs.Gangs`."""
-        return name if "/" in name else full_name(self._namespace or "default", name)
+        full = name if "/" in name else full_name(self._namespace or "default", name)
+        namespace, short = split_name(full)
+        see_that_it_is_a_name(namespace, of="namespace")
+        see_that_it_is_a_name(short, of="gang")
+        return full
 
     def look(self, name: str) -> GangView:
         """See :class:`gangplan.gangs.Gangs`."""

@@ -1,5 +1,8 @@
 """Every name that we read or write on Kubernetes objects."""
 
+import re
+
+from gangplan.errors import InvalidInput, Problem
 from gangplan.runtime import RestartPolicy, SuccessPolicy
 
 GROUP = "gangplan.dev"
@@ -83,3 +86,25 @@ VOLCANO_ANTI_AFFINITY = "volcano.sh/task-topology-anti-affinity"
 
 VOLCANO_ORDER = "volcano.sh/task-topology-task-order"
 """In the same way: roles in the order in which it looks for their places."""
+
+_LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_NAMESPACE = re.compile(_LABEL)
+_NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
+
+
+def see_that_it_is_a_name(name: str, *, of: str) -> None:
+    """See that an object may have a name, before a server is asked for it by a path that holds it.
+
+    Args:
+        name: The name.
+        of: What it is a name of: ``gang``, ``namespace``, ``queue``.
+
+    Raises:
+        InvalidInput: None may have it.
+    """
+    dots = "" if of == "namespace" else " and '.'"
+    if not (_NAMESPACE if of == "namespace" else _NAME).fullmatch(name):
+        message = (
+            f"must be lower-case letters, digits, '-'{dots}, beginning and ending with a letter or digit"
+        )
+        raise InvalidInput([Problem(of, "BAD_VALUE", f"{message}, not {name!r}")], f"the name of a {of}")

@@ -10,6 +10,7 @@ from gangplan.errors import Conflict, InvalidInput, Problem
 from gangplan.kube.api import Api, Object
 from gangplan.kube.camel import camel, from_map, to_map
 from gangplan.kube.kinds import GANG_QUEUE
+from gangplan.kube.names import see_that_it_is_a_name
 from gangplan.kube.resources import GangQueueSpec
 from gangplan.snapshot import Queue, Snapshot
 from gangplan.solver import validate
@@ -78,9 +79,10 @@ def set_queue(api: Api, name: str, change: QueueChange, *, dry_run: bool = False
         dry_run: Only say what would be done.
 
     Raises:
-        InvalidInput: An amount cannot be read, or the tree would contradict itself; every problem is named.
+        InvalidInput: No queue may have the name, an amount cannot be read, or the tree would contradict itself; every problem is named.
         ClusterError: The server does not allow it.
     """
+    see_that_it_is_a_name(name, of="queue")
     while True:
         found = api.list(GANG_QUEUE).items
         setting = _setting(found, name, change)
