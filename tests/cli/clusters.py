@@ -124,11 +124,20 @@ class Commands:
             said = [f"2026-01-01T00:00:0{place}Z {line}\n".encode() for place, line in enumerate(lines)]
             self.server.logs["default", name, "tensorflow"] = said
 
-    def add_event(self, kind: str, name: str, reason: str, message: str) -> None:
-        """Add an event about an object."""
+    def add_event(
+        self,
+        kind: str,
+        name: str,
+        reason: str,
+        message: str,
+        *,
+        uid: str = "",
+        at: str = "2026-01-01T00:00:04Z",
+    ) -> None:
+        """Add an event about an object; without its uid about whatever has that name."""
         metadata = {"name": f"{name}.{reason.lower()}", "namespace": "default"}
-        about = {"kind": kind, "name": name, "namespace": "default"}
-        said = {"reason": reason, "message": message, "count": 3, "lastTimestamp": "2026-01-01T00:00:04Z"}
+        about = {"kind": kind, "name": name, "namespace": "default"} | ({"uid": uid} if uid else {})
+        said = {"reason": reason, "message": message, "count": 3, "lastTimestamp": at}
         self._create(EVENT, {"metadata": metadata, "involvedObject": about, **said})
 
     def add_queue(self, name: str, **spec: object) -> None:

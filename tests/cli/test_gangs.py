@@ -132,6 +132,29 @@ def test_replicas_that_do_not_run_are_told(cluster):
     assert "worker-5 n2 Failed 2 3" in text
 
 
+def test_what_was_noted_about_a_job_before_its_gang_was_asked_for_is_not_shown(cluster):
+    """There is no TFJob yet whose uid would tell it apart."""
+    cluster.add_event("TFJob", "waits", "New", "about this one")
+    cluster.add_event("TFJob", "waits", "Old", "about an earlier one", at="2025-12-31T23:59:00Z")
+    found = json.loads(cluster("get", "waits", *N, "-o", "json").stdout)
+    assert [event["message"] for event in found["events"]] == ["about this one"]
+
+
+def test_what_was_noted_about_an_earlier_run_of_the_name_is_not_shown(cluster):
+    for kind, name in ((GANG, "runs"), (TFJOB, "runs"), (POD, "runs-worker-0")):
+        uid = cluster.server.get(kind, name, namespace="default")["metadata"]["uid"]
+        cluster.add_event(kind.name, name, f"{kind.name}New", f"about this {kind.name}", uid=uid)
+        cluster.add_event(
+            kind.name, name, f"{kind.name}Old", f"about an earlier {kind.name}", uid="of-an-earlier-one"
+        )
+    found = json.loads(cluster("get", "runs", *N, "-o", "json").stdout)
+    assert sorted(event["message"] for event in found["events"]) == [
+        "about this Gang",
+        "about this Pod",
+        "about this TFJob",
+    ]
+
+
 @pytest.mark.parametrize("kind", ["Event", "TFJob"])
 def test_who_may_not_look_at_something_sees_the_rest(cluster, kind):
     cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == kind else None

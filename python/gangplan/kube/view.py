@@ -38,20 +38,48 @@ def view(
         replicas=tuple(sorted(_replicas(record, pods), key=lambda item: (_rank(item.role), item.index))),
         troubles=tuple(f"{trouble.replica}: {trouble.text}" for trouble in troubles(pods)),
         conditions=tuple(sorted(_conditions(job or {}), key=lambda item: item.at or 0.0)),
-        events=occurrences(events, record.name.partition("/")[2], pods),
+        events=occurrences(
+            events,
+            record.name.partition("/")[2],
+            pods,
+            gang_uid=record.uid,
+            job_uid="" if job is None else job["metadata"]["uid"],
+            since=record.gang.created,
+        ),
     )
 
 
-def occurrences(events: Sequence[Object], name: str, pods: Sequence[Object]) -> tuple[Occurrence, ...]:
+def occurrences(
+    events: Sequence[Object],
+    name: str,
+    pods: Sequence[Object],
+    *,
+    gang_uid: str = "",
+    job_uid: str = "",
+    since: float = 0.0,
+) -> tuple[Occurrence, ...]:
     """What was noted last about a gang, its TFJob and its pods, oldest first.
+
+    Events outlive their objects: what was noted about earlier ones of the same names is left out.
 
     Args:
         events: Events of its namespace, of whatever object.
         name: Name of the gang and of its TFJob.
         pods: Its pods.
+        gang_uid: Uid of the gang's object; empty: not known, so that its name counts.
+        job_uid: Uid of the TFJob, in the same way.
+        since: When the gang was asked for, in seconds since 1970: what was noted before is about an earlier one.
     """
-    names = {("Gang", name), ("TFJob", name), *(("Pod", pod["metadata"]["name"]) for pod in pods)}
-    told = (_occurrence(event) for event in events if _about(event) in names)
+    uids = {("Gang", name): gang_uid, ("TFJob", name): job_uid}
+    uids |= {("Pod", pod["metadata"]["name"]): pod["metadata"]["uid"] for pod in pods}
+
+    def is_meant(event: Object) -> bool:
+        wanted = uids.get(_about(event))
+        found = (event.get("involvedObject") or {}).get("uid")
+        return wanted is not None and (not wanted or not found or found == wanted)
+
+    told = [_occurrence(event) for event in events if is_meant(event)]
+    told = [item for item in told if item.at is None or item.at >= since]
     return tuple(sorted(told, key=lambda item: item.at or 0.0)[-EVENTS:])
 
 
