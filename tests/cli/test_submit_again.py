@@ -55,7 +55,7 @@ def test_a_job_of_another_run_is_never_gone_on_with(cluster):
     cluster.add_gang("mnist", 2, runId="r1")
     cluster.reserve("mnist", "n1", "n1")
     cluster.add_job("mnist", "r1")
-    told = cluster("submit", "job.yaml", "--wait", "--run-id", "r2", code=4).stderr
+    told = cluster("submit", "job.yaml", "--wait", "--run-id", "r2", code=1).stderr
     assert "there is a TFJob mnist in default already" in " ".join(told.split())
 
 
@@ -70,7 +70,7 @@ def test_a_job_of_another_run_is_never_gone_on_with(cluster):
 )
 def test_a_run_is_not_gone_on_with_by_another_job(cluster, worker, queue, told):
     cluster.add_gang("mnist", 2, runId="r1", roles=[AS_IN_THE_FILE | worker], **queue)
-    said = cluster("submit", "job.yaml", "--wait", "--run-id", "r1", code=4).stderr
+    said = cluster("submit", "job.yaml", "--wait", "--run-id", "r1", code=1).stderr
     assert f"run r1 was begun with {told}: give the job as it was then" in " ".join(said.split())
     assert cluster.server.list(TFJOB).items == ()
 
@@ -81,7 +81,7 @@ def test_a_run_is_not_gone_on_with_under_another_name(cluster):
     cluster.server.replace(
         GANG, {**gang, "metadata": {**gang["metadata"], "labels": {"gangplan.dev/run-id": "r1"}}}
     )
-    said = cluster("submit", "job.yaml", "--wait", "--run-id", "r1", code=4).stderr
+    said = cluster("submit", "job.yaml", "--wait", "--run-id", "r1", code=1).stderr
     assert "run r1 was begun as default/other, not default/mnist" in " ".join(said.split())
     assert len(cluster.server.list(GANG).items) == 1
 

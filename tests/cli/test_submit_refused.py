@@ -140,7 +140,7 @@ def test_a_file_that_is_wrong_is_told_with_its_places(cluster, manifest, told):
 )
 def test_a_name_that_a_job_has_is_refused_before_anything_is_asked_for(cluster, labels, said, told):
     cluster.add_job("mnist", labels, said=said)
-    assert told in refused(cluster, job(), code=4)
+    assert told in refused(cluster, job(), code=1)
 
 
 def test_a_namespace_that_is_not_there_is_told(cluster):
@@ -158,7 +158,7 @@ def test_a_namespace_that_the_file_contradicts_is_not_overruled(cluster):
 
 def test_a_name_that_a_waiting_gang_has_is_refused(cluster):
     cluster.add_gang("mnist", 1, runId="r1")
-    told = refused(cluster, job(), code=4)
+    told = refused(cluster, job(), code=1)
     assert (
         "there is a gang default/mnist already (Pending: it was not looked at yet): wait for its end" in told
     )
@@ -222,7 +222,7 @@ def test_a_gang_whose_job_is_gone_is_waited_for_while_others_decide(cluster, mon
     other = KubeCluster(cluster.server, clock=time.time, monotonic=time.monotonic).store()
     with other.leadership() as leads:
         assert leads
-        done = cluster("submit", "job.yaml", "--queue-wait", "0", code=1 if ends else 4)
+        done = cluster("submit", "job.yaml", "--queue-wait", "0", code=1)
     (gang,) = cluster.server.list(GANG).items
     assert (gang["spec"]["runId"] != "r1") == ends
     assert ("gang default/mnist already (Bound)" in " ".join(done.stderr.split())) == (not ends)

@@ -86,5 +86,5 @@ def test_a_queue_is_set_on_a_real_server(wide: Cluster, gangplan: Callable[..., 
     assert gangplan("queue", "set", "new", "--open") == "queue new unchanged\n"
     spec = json.loads(wide.kubectl("get", "gangqueue", "new", "-o", "json"))["spec"]
     assert (spec["limit"], spec["open"], spec["weight"]) == ({GPU: "4", "cpu": "2"}, True, 1)
-    gangplan("queue", "set", "Not_A_Name", code=4)
+    gangplan("queue", "set", "Not_A_Name", code=3)
     gangplan("queue", "set", "new", "--parent", "new", code=3)

@@ -153,7 +153,7 @@ def test_a_name_is_free_again_when_its_job_is_gone(cluster: Cluster, namespace: 
         return any(item["type"] == "Succeeded" and item["status"] == "True" for item in conditions)
 
     cluster.wait_until("its job has succeeded", has_ended)
-    told = gangplan(*flags("again", 1, "true"), code=4)
+    told = gangplan(*flags("again", 1, "true"), code=1)
     assert f"there is a finished TFJob again in {namespace}; delete it with: gangplan delete again" in told
     cluster.kubectl("delete", "tfjob", "again", "-n", namespace)
     gangplan(*flags("again", 1, "true"))

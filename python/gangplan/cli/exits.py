@@ -11,6 +11,7 @@ import typer
 
 from gangplan.cli.render import error
 from gangplan.errors import (
+    AlreadyExists,
     CheckFailed,
     ClusterError,
     ConfigError,
@@ -42,6 +43,7 @@ DONE, NO, USAGE, INVALID, CLUSTER, FAILED, CANCELED, TIMED_OUT, BUG, INTERRUPTED
 CODES: tuple[tuple[type[BaseException], int], ...] = (
     (CheckFailed, NO),
     (NotFound, NO),
+    (AlreadyExists, NO),
     (InvalidInput, INVALID),
     (ConfigError, USAGE),
     (StoreError, CLUSTER),
