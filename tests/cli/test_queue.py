@@ -99,6 +99,16 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(cluster):
     [
         (("all", "--parent", "research"), "all.parent"),
         (("new", "--parent", "nowhere"), "nowhere"),
+        (
+            ("new", "--deserved", f"{GPU}=4", "--guarantee", f"{GPU}=8"),
+            "must be at most the deserved, 4, not 8",
+        ),
+        (("new", "--deserved", f"{GPU}=4", "--limit", f"{GPU}=2"), "must be at most the limit, 2, not 4"),
+        (
+            ("new", "--guarantee", "memory=2Gi", "--limit", "memory=2000Mi"),
+            "new.guarantee.memory: must be at",
+        ),
+        (("all", "--guarantee", f"{GPU}=5"), "must be at most the limit, 4, not 5"),
         (("new", "--limit", "cpu=many", "--deserved", "cpu=-1"), "new.limit.cpu"),
     ],
 )
@@ -119,11 +129,15 @@ def test_a_queue_that_cannot_have_its_name_is_told_in_words(cluster):
 def test_a_problem_that_was_there_does_not_stop_who_repairs_another_queue(cluster):
     cluster.add_queue("orphan", parent="gone")
     cluster("queue", "set", "research", "--weight", "5")
+    cluster("queue", "set", "research", "--limit", "cpu=1", "--deserved", "cpu=2", code=3)
     cluster("queue", "set", "orphan", "--parent", "all")
     assert (spec(cluster, "research")["weight"], spec(cluster, "orphan")["parent"]) == (5, "all")
 
 
-@pytest.mark.parametrize("words", [("--limit", "cpu"), ("--guarantee", "=4"), ("--weight", "-1")])
+@pytest.mark.parametrize(
+    "words",
+    [("--limit", "cpu"), ("--limit", "cpu=1", "--limit", "cpu=2"), ("--guarantee", "=4"), ("--weight", "-1")],
+)
 def test_an_amount_that_is_none_is_a_wrong_use(cluster, words):
     cluster("queue", "set", "research", *words, code=2)
 

@@ -164,5 +164,7 @@ def _parsed(option: str, given: list[str] | None) -> dict[str, str]:
             raise typer.BadParameter(
                 f"wants RESOURCE=AMOUNT, such as nvidia.com/gpu=8, not {text!r}", param_hint=option
             )
+        if resource in found:
+            raise typer.BadParameter(f"gives {resource} twice: give it once", param_hint=option)
         found[resource] = amount.strip()
     return found

@@ -1,7 +1,8 @@
 """Setting a GangQueue: made or changed, unless the tree of queues would contradict itself."""
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -11,9 +12,10 @@ from gangplan.kube.api import Api, Object
 from gangplan.kube.camel import camel, from_map, to_map
 from gangplan.kube.kinds import GANG_QUEUE
 from gangplan.kube.names import see_that_it_is_a_name
+from gangplan.kube.paths import below, within
 from gangplan.kube.resources import GangQueueSpec
 from gangplan.snapshot import Queue, Snapshot
-from gangplan.solver import validate
+from gangplan.solver import parse_quantity, validate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +118,28 @@ def _problems(
         Queue(name=each, **{item.name: getattr(of, item.name) for item in fields(GangQueueSpec)})
         for each, of in specs.items()
     )
-    return tuple(
+    found = tuple(
         replace(problem, path=re.sub(r"^\$\.queues\[(\d+)\]", lambda at: names[int(at[1])], problem.path))
         for problem in validate("snapshot", encode(Snapshot(queues=queues)))
     )
+    if spec is None or any(within(problem.path, name) for problem in found):
+        return found  # amounts that cannot be read cannot be compared
+    return (*found, *_out_of_order(name, spec))
+
+
+def _out_of_order(name: str, spec: GangQueueSpec) -> Iterator[Problem]:
+    """Amounts of a queue that contradict each other: what is kept free is deserved, and nothing passes the limit."""
+    amounts = {"guarantee": spec.guarantee, "deserved": spec.deserved or {}, "limit": spec.limit}
+    for less, more in itertools.combinations(amounts, 2):
+        for resource, text in sorted(amounts[less].items()):
+            most = amounts[more].get(resource)
+            if most is not None and _units(resource, text) > _units(resource, most):
+                message = f"must be at most the {more}, {most}, not {text}"
+                yield Problem(below(f"{name}.{less}", resource), "CONTRADICTION", message)
+
+
+def _units(resource: str, text: str) -> int:
+    return parse_quantity(resource, text, round_up=False)
 
 
 def _write(api: Api, setting: Setting, found: Object | None) -> None:
