@@ -385,7 +385,7 @@ def bind(store: Store, name: str, *, run_id: str, now: float, owner: Owner | Non
             raise Conflict(message, verb="bind", kind="Gang", name=name)
         kept = replace(record.reservation, expires_at=None)
         try:
-            bound = enter(record, "Bound", now=now, reason="all replicas run", reservation=kept, owner=owner)
+            bound = enter(record, "Bound", now=now, reason=BOUND, reservation=kept, owner=owner)
             return store.update(bound)
         except Conflict:
             continue
