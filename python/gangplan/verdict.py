@@ -18,6 +18,9 @@ a server that is slow."""
 LONGEST_PAUSE_S = 60.0
 """Seconds after which it is looked at again in any case, so that room that becomes free is not long without use."""
 
+DELETED = "it was deleted while it waited"
+"""What became of a gang whose record is gone."""
+
 
 class Pace:
     """A cluster, and how often somebody who waits looks at it: a :class:`gangplan.store.ClusterView`.
@@ -60,12 +63,14 @@ class Verdict:
     Attributes:
         record: The record as it stands.
         admitted: Whether the gang may start.
+        deleted: Whether somebody else ended it, or removed its record, while it waited.
         reason: Why not, or how, in a sentence.
         decision: The last cycle that this waiter ran; None if others ran them all.
     """
 
     record: GangRecord
     admitted: bool
+    deleted: bool = False
     reason: str
     decision: Decision | None
 
@@ -76,7 +81,7 @@ def judge(
     """Tell whether the wait for a gang is over.
 
     Args:
-        record: Its record; None if someone removed it, or took it over for another attempt.
+        record: Its record; None if another attempt took it over.
         now: Seconds since 1970.
         deadline: When to give up.
         patient: Wait on although the gang cannot fit this cluster even when it is empty.
@@ -85,7 +90,7 @@ def judge(
         (admitted, reason), or None to wait on.
     """
     if record is None:
-        return False, "its record was removed or taken over while it waited"
+        return False, "its record was taken over while it waited"
     if record.phase in HOLDING:
         return True, record.reason
     if record.phase == "Finished":
@@ -196,7 +201,11 @@ def wait(
                     on_trouble(error)
                     sleep(min(poll_s, LONGEST_PAUSE_S))
                     continue
-                if current is not None and not current.continues(record):
+                if current is None or current.uid != record.uid:
+                    return Verdict(
+                        record=record, admitted=False, deleted=True, reason=DELETED, decision=decision
+                    )
+                if not current.continues(record):
                     current = None
                 if current is not None and on_change is not None:
                     state = (current.phase, current.position, current.reason)
@@ -205,10 +214,15 @@ def wait(
                     seen = state
                 if (over := judge(current, now=clock(), deadline=deadline, patient=patient)) is not None:
                     admitted, reason = over
+                    deleted = current is not None and current.outcome == "Canceled"
                     if not admitted:
                         current = give_up(reason)
                     return Verdict(
-                        record=current or record, admitted=admitted, reason=reason, decision=decision
+                        record=current or record,
+                        admitted=admitted,
+                        deleted=deleted,
+                        reason=reason,
+                        decision=decision,
                     )
                 sleep(min(poll_s, LONGEST_PAUSE_S))
     except BaseException as error:

@@ -112,6 +112,7 @@ def test_a_gang_that_cannot_fit_is_told_at_once(waiter):
     assert not verdict.admitted
     assert waiter.sleeps == 0
     assert "even when nothing runs" in verdict.reason
+    assert not verdict.deleted
     assert verdict.record.reason == verdict.reason
     assert ended(waiter)
 
@@ -192,7 +193,7 @@ def test_a_gang_that_another_attempt_took_over_is_not_finished_by_the_first(inte
             waiter.wait(record)
     else:
         verdict = waiter.wait(record)
-        assert not verdict.admitted
+        assert (verdict.admitted, verdict.deleted) == (False, False)
         assert "taken over" in verdict.reason
     found = waiter.store.get("second")
     assert (found.phase, found.owner) == ("Pending", NEXT_ATTEMPT)
@@ -229,7 +230,8 @@ def test_a_gang_that_somebody_deleted_waits_no_longer(removed, waiter):
     waiter.meanwhile = delete
     verdict = waiter.wait(record)
     assert not verdict.admitted
-    assert ("removed" if removed else "deleted by the user") in verdict.reason
+    assert verdict.deleted
+    assert verdict.reason == ("it was deleted while it waited" if removed else "deleted by the user")
     assert waiter.sleeps == 1
 
 

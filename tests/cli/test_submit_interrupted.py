@@ -29,7 +29,7 @@ GOES_ON = (
 class Submitting:
     """A submission to a server with room and an operator, which is interrupted once."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, room: bool = True) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.world = World()
         self.server = self.world.server
         self.world.runs_for = 5
@@ -38,14 +38,20 @@ class Submitting:
         clock = SimpleNamespace(time=lambda: time[0], monotonic=lambda: time[0], sleep=self._sleep)
         monkeypatch.setattr(command, "time", clock)
         self.commands = Commands(self.server, monkeypatch)
-        if room:
-            self.commands.add_node("n1")
+        self.commands.add_node("n1")
         Path("job.yaml").write_text(yaml.safe_dump(tfjob("j", {"PS": {}, "Worker": {"replicas": 2}})))
         self.meanwhile: Callable[[], object] = lambda: None
 
     def _sleep(self, seconds: float) -> None:
         self.world.sleep(seconds)
         self.meanwhile()
+
+    def let_another_decide(self) -> None:
+        """Somebody has the lead, and does nothing with it; he counts as lost after a while."""
+        lease = {"apiVersion": LEASE.api_version, "kind": "Lease"}
+        lease["metadata"] = {"name": LEASE_NAME, "namespace": SYSTEM}
+        lease["spec"] = {"holderIdentity": "other", "leaseDurationSeconds": 15, "leaseTransitions": 1}
+        self.server.create(LEASE, lease)
 
     def run(self, *words: str) -> Result:
         return self.commands.run("submit", "job.yaml", "--run-id", "run", *words)
@@ -74,10 +80,10 @@ class Submitting:
 
 
 @pytest.fixture
-def submitting(monkeypatch, tmp_path) -> Callable[..., Submitting]:
+def submitting(monkeypatch, tmp_path) -> Callable[[], Submitting]:
     """Makes submissions, each to a server of its own."""
     monkeypatch.chdir(tmp_path)
-    return lambda **more: Submitting(monkeypatch, **more)
+    return lambda: Submitting(monkeypatch)
 
 
 def press_in_line(number: int) -> Callable[..., object]:
@@ -117,12 +123,8 @@ def test_in_whatever_line_it_is_interrupted_nothing_is_left_or_the_job_goes_on(s
 
 
 def test_while_somebody_else_decides_it_is_told_why_a_gang_waits(submitting):
-    """A leader has died; until it counts as lost nobody decides."""
     asked = submitting()
-    lease = {"apiVersion": LEASE.api_version, "kind": "Lease"}
-    lease["metadata"] = {"name": LEASE_NAME, "namespace": SYSTEM}
-    lease["spec"] = {"holderIdentity": "a dead one", "leaseDurationSeconds": 15, "leaseTransitions": 1}
-    asked.server.create(LEASE, lease)
+    asked.let_another_decide()
     seen = []
 
     def look() -> None:
@@ -134,3 +136,13 @@ def test_while_somebody_else_decides_it_is_told_why_a_gang_waits(submitting):
     assert done.exit_code == 0, done.output
     assert "default/j: Pending: it was not looked at yet\n" in done.stderr
     assert [gang["reason"] for gang in json.loads(seen[0])] == ["it was not looked at yet"]
+
+
+def test_a_gang_that_is_deleted_while_it_waits_is_canceled(submitting):
+    """Its record is removed at once, mostly before who waits for it looks again."""
+    asked = submitting()
+    asked.let_another_decide()
+    asked.meanwhile = lambda: asked.commands("delete", "j", "-n", "default")
+    done = asked.run("--wait")
+    assert done.exit_code == 6, done.output
+    assert done.stdout == "default/j: Canceled: it was deleted while it waited\n"

@@ -307,7 +307,7 @@ def _refused(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> _Answ
     return _Answer(
         name=wanted.gang.name,
         run_id=wanted.run_id,
-        outcome=NOT_ADMITTED,
+        outcome="Canceled" if verdict.deleted else NOT_ADMITTED,
         reason=verdict.reason,
         rejection=rejection,
     )
