@@ -140,7 +140,11 @@ def yaml_to_json(text: str, source: str) -> bytes:
             all such keys are reported.
     """
     try:
-        node = yaml.compose(text, Loader=yaml.CSafeLoader)
+        documents = list(yaml.compose_all(text, Loader=yaml.CSafeLoader))
+        if len(documents) > 1:
+            message = f"holds {len(documents)} documents: give one"
+            raise InvalidInput([Problem("$", "MALFORMED_YAML", message)], source)
+        node = documents[0] if documents else None
         problems = [] if node is None else list(_key_problems(node, "$", set()))
         if node is not None and (values := _values(node, {})) > _MOST_VALUES:
             message = f"its aliases stand for {values} values; {_MOST_VALUES} are the most"

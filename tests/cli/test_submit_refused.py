@@ -112,10 +112,24 @@ def container(**fields: object) -> dict:
         (job("m" * 60), "$.metadata.name: " + "m" * 60 + "-worker-1 would be longer than 63 characters"),
         (job(**container(name="main")), f"{TEMPLATE}.containers: must have one container named tensorflow"),
         ("a: [", "job.yaml: 1 problem"),
-        (yaml.safe_dump_all([job(), job("other")]), "job.yaml: 1 problem"),
-        ({"kind": "Job"}, "$: must be kubeflow.org/v1 TFJob, not None Job"),
+        (yaml.safe_dump_all([job(), job("other")]), "job.yaml: 1 problem $: holds 2 documents: give one"),
+        ({"kind": "Job"}, "$: must be kubeflow.org/v1 TFJob, not Job without apiVersion"),
+        ({"apiVersion": "v1"}, "$: must be kubeflow.org/v1 TFJob, not v1 without kind"),
+        ({"a": 1}, "$: must be kubeflow.org/v1 TFJob, not a document without apiVersion and kind"),
+        ({"apiVersion": "batch/v1", "kind": "Job"}, "$: must be kubeflow.org/v1 TFJob, not batch/v1 Job"),
     ],
-    ids=["no replicas", "too many", "long name", "no tensorflow", "no YAML", "two documents", "no TFJob"],
+    ids=[
+        "no replicas",
+        "too many",
+        "long name",
+        "no tensorflow",
+        "no YAML",
+        "two documents",
+        "no version",
+        "no kind",
+        "neither",
+        "no TFJob",
+    ],
 )
 def test_a_file_that_is_wrong_is_told_with_its_places(cluster, manifest, told):
     assert told in refused(cluster, manifest, code=3)
@@ -146,6 +160,12 @@ def test_a_name_that_a_job_has_is_refused_before_anything_is_asked_for(cluster, 
 def test_a_namespace_that_is_not_there_is_told(cluster):
     told = refused(cluster, job(), "-n", "nowhere", code=1)
     assert "there is no namespace nowhere: create it, or name another with --namespace" in told
+
+
+@pytest.mark.parametrize("run", ["a b", "a/b", "-", "x" * 64])
+def test_what_can_be_no_id_of_a_run_is_told_by_its_flag(cluster, run):
+    told = refused(cluster, job(), "--run-id", run, code=3)
+    assert "--run-id: must be at most 63 letters, digits, '-', '_' and '.'" in told
 
 
 def test_a_namespace_that_the_file_contradicts_is_not_overruled(cluster):

@@ -349,6 +349,16 @@ def test_a_fault_is_named_at_its_place(manifest, path, code):
     assert problems(manifest) == {path: code}
 
 
+def test_a_priority_out_of_range_is_told_apart_from_what_is_no_number():
+    for text, told in (
+        ("99999999999", "must be from -9999999999 to 9999999999"),
+        ("high", "must be a whole number"),
+    ):
+        with pytest.raises(gp.InvalidInput) as caught:
+            read(write(with_notes(priority=text)))
+        assert told in str(caught.value)
+
+
 def test_all_faults_are_named_at_once_also_where_the_shape_is_wrong():
     manifest = tfjob("Mnist", {"Worker": {"replicas": 0, "requests": {"cpu": 1}}, "PS": {"restartPolicy": 3}})
     manifest["metadata"]["annotations"] = {"gangplan.dev/priority": "x"}

@@ -104,11 +104,12 @@ def submit(
     from gangplan.kube.client import connect
     from gangplan.kube.cluster import KubeCluster
     from gangplan.kube.entry import until_answered
-    from gangplan.kube.names import see_that_it_is_a_name
+    from gangplan.kube.names import see_that_it_is_a_name, see_that_it_is_a_run_id
     from gangplan.kube.shapes import as_it_stands
     from gangplan.kube.submission import submission
 
     run_id = run or uuid.uuid4().hex
+    see_that_it_is_a_run_id(run_id, path="--run-id")
     manifest = _manifest(job, words or [], volumes or [], run_id)
     if namespace:
         see_that_it_is_a_name(namespace, of="namespace")

@@ -108,3 +108,21 @@ def see_that_it_is_a_name(name: str, *, of: str) -> None:
             f"must be lower-case letters, digits, '-'{dots}, beginning and ending with a letter or digit"
         )
         raise InvalidInput([Problem(of, "BAD_VALUE", f"{message}, not {name!r}")], f"the name of a {of}")
+
+
+_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+def see_that_it_is_a_run_id(text: str, *, path: str) -> None:
+    """See that a text can be the id of a run, which is a label of what belongs to it.
+
+    Args:
+        text: The text.
+        path: Where it was given.
+
+    Raises:
+        InvalidInput: It cannot.
+    """
+    if not _LABEL_VALUE.fullmatch(text):
+        message = "must be at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+        raise InvalidInput([Problem(path, "BAD_VALUE", f"{message}, not {text!r}")], "the id of the run")

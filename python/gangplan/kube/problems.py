@@ -129,7 +129,10 @@ def problems_of(manifest: Mapping[str, Any]) -> tuple[list[Problem], Mapping[str
         stand-ins for what a gang must have. None if it is no TFJob at all.
     """
     if manifest.get("apiVersion") != TFJOB_API or manifest.get("kind") != TFJOB_KIND:
-        found = f"{manifest.get('apiVersion')} {manifest.get('kind')}"
+        given = [str(manifest[field]) for field in ("apiVersion", "kind") if manifest.get(field)]
+        lacking = [field for field in ("apiVersion", "kind") if not manifest.get(field)]
+        without = f"without {' and '.join(lacking)}" if lacking else ""
+        found = " ".join([*(given or ["a document"]), without]).strip()
         return [Problem("$", "BAD_VALUE", f"must be {TFJOB_API} {TFJOB_KIND}, not {found}")], None
     misshapen: list[Problem] = []
     sound = _sound(manifest, _TFJOB, "$", misshapen)
