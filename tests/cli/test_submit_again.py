@@ -86,7 +86,7 @@ def test_a_run_is_not_gone_on_with_under_another_name(cluster):
     assert len(cluster.server.list(GANG).items) == 1
 
 
-def test_the_placement_of_the_last_attempt_is_told(monkeypatch, tmp_path):
+def test_a_further_attempt_and_its_placement_are_told(monkeypatch, tmp_path):
     """The first one was preempted on n1 and n2; there is room on n3."""
     monkeypatch.chdir(tmp_path)
     world = World()
@@ -96,7 +96,11 @@ def test_the_placement_of_the_last_attempt_is_told(monkeypatch, tmp_path):
     cluster = Commands(world.server, monkeypatch)
     cluster.add_node("n3")
     Path("job.yaml").write_text(yaml.safe_dump(tfjob("j", {"PS": {}, "Worker": {"replicas": 2}})))
-    answer = json.loads(cluster("submit", "job.yaml", "--wait", "--run-id", "run", "-o", "json").stdout)
+    done = cluster("submit", "job.yaml", "--wait", "--run-id", "run", "-o", "json")
+    ended = "default/j: attempt 1 of 3 ended: worker-1: it was preempted: by another"
+    assert done.stderr.count(f"{ended}; attempt 2 waits for room\n") == 1
+    assert done.stderr.count("default/j: Reserved: admitted: room for the whole gang is reserved\n") == 1
+    answer = json.loads(done.stdout)
     assert answer["outcome"] == "Succeeded"
     assert answer["placement"] == {"ps": ["n3"], "worker": ["n3", "n3"]}
 

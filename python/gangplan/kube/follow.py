@@ -103,10 +103,12 @@ class Following:
         self._launcher.cancel(reason)
 
     def _look(self, seen: Seen) -> None:
-        self._told(seen)
         record = seen.record
         if record is not None and record.run_id != self._run_id:
             record = None
+        if record is not None:
+            self._told.stands(record)
+        self._told(seen)
         self.is_bound = record is not None and record.phase == "Bound"
         if record is not None and record.reservation is not None:
             self.placement = record.reservation.placement

@@ -1,11 +1,12 @@
 """Progress of a launch, for people who watch it."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from gangplan.kube import volcano
 from gangplan.kube.actions import Seen
 from gangplan.kube.outcome import exit_code, replica_name, troubles
-from gangplan.record import GangRecord
+from gangplan.record import WAITING, GangRecord
 from gangplan.snapshot import Gang
 
 
@@ -23,8 +24,14 @@ def waiting(record: GangRecord) -> str:
     return f"{record.name}: {record.phase}{place}: {record.reason}{helps}"
 
 
+def why_again(record: GangRecord) -> str:
+    """Why a gang that had room waits for it again, or did last; empty if it never had to."""
+    steps = [after for before, after in pairwise(record.history) if before.phase not in WAITING]
+    return next((event.reason for event in reversed(steps) if event.phase == "Pending"), "")
+
+
 class Told:
-    """Tells how replicas come along, each change once."""
+    """Tells how a gang and its replicas come along, each change once."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         """Tell.
@@ -34,6 +41,17 @@ class Told:
         """
         self._tell = tell
         self._last: dict[str, str] = {}
+        self._attempt = 0
+
+    def stands(self, record: GangRecord) -> None:
+        """Look at the record of a gang that had room once: whether it waits for it again, and how long."""
+        before, self._attempt = self._attempt, record.attempt
+        why = why_again(record)
+        if 0 < before < record.attempt:
+            stands = "waits for room" if record.phase in WAITING else "has room"
+            self._tell(f"{record.name}: {why}; attempt {record.attempt} {stands}")
+        if record.attempt > 1 and record.phase in WAITING | {"Reserved"} and record.reason != why:
+            self._say(f"attempt {record.attempt}", waiting(record))
 
     def __call__(self, seen: Seen) -> None:
         """Look at a job, its pods, and what Volcano says while there is none."""
