@@ -12,6 +12,7 @@ from cli.clusters import Commands, new_server
 from launches.world import World
 
 from gangplan.cli import submit as command
+from gangplan.cli import where_it_runs
 from gangplan.kube.kinds import GANG, TFJOB
 
 AS_IN_THE_FILE = {"name": "worker", "replicas": 2, "requests": {"cpu": "100m"}}
@@ -118,6 +119,6 @@ def test_who_does_not_wait_is_told_where_the_job_runs_and_how_to_follow_it(
     monkeypatch.setattr(command, "time", clock)
     cluster = Commands(world.server, monkeypatch)
     Path("job.yaml").write_text(yaml.safe_dump(tfjob("j", {"PS": {}, "Worker": {"replicas": 2}})))
-    monkeypatch.setattr(command, "TOLD_REPLICAS", most)
+    monkeypatch.setattr(where_it_runs, "TOLD_REPLICAS", most)
     told = cluster("submit", "job.yaml", "--run-id", "run").stdout
     assert told == f"default/j runs: {where}; follow it with gangplan logs -f j -n default\n"

@@ -14,6 +14,7 @@ import typer
 from gangplan.cli import exits, render
 from gangplan.cli.job_flags import JobFlags, manifest_of, takes_job_flags, told_by_flags
 from gangplan.cli.options import Context, Kubeconfig, Output
+from gangplan.cli.where_it_runs import where_it_runs
 from gangplan.config import Enforcement, settings
 from gangplan.errors import Forbidden, InvalidInput, Problem
 from gangplan.plan import Rejection
@@ -28,9 +29,6 @@ if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
     from gangplan.kube.submission import Submission
 
 BOUND, NOT_ADMITTED = "Bound", "NotAdmitted"
-
-TOLD_REPLICAS = 8
-"""Replicas whose nodes are told in a line; ``gangplan get`` has them all."""
 
 FIRST_CONTACT_S = 10.0
 """Seconds for which a server may not answer at the beginning: then its address is wrong, or it is down. Later, while the
@@ -148,7 +146,7 @@ def submit(
     elif answer.outcome == NOT_ADMITTED:
         render.say(f"{answer.name}: not admitted: {answer.reason}")
     elif answer.outcome == BOUND:
-        render.say(_bound(answer, wanted))
+        render.say(where_it_runs(wanted.namespace, wanted.name, answer.placement or {}))
     else:
         render.say("\n  | ".join([f"{answer.name}: {answer.outcome}: {answer.reason}", *answer.last_lines]))
     if answer.outcome != BOUND and (code := exits.code_of_outcome(answer.outcome)):
@@ -312,19 +310,6 @@ def _refused(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> _Answ
         reason=verdict.reason,
         rejection=rejection,
     )
-
-
-def _bound(answer: _Answer, wanted: "Submission") -> str:
-    """Where the replicas are, and how to go on from here."""
-    places = [
-        f"{role}-{index} on {node}"
-        for role, nodes in (answer.placement or {}).items()
-        for index, node in enumerate(nodes)
-    ]
-    more = len(places) - TOLD_REPLICAS
-    where = ", ".join(places[:TOLD_REPLICAS]) + (f" and {more} more" if more > 0 else "")
-    follow = f"follow it with gangplan logs -f {wanted.name} -n {wanted.namespace}"
-    return f"{answer.name} runs: {where}; {follow}"
 
 
 def _told_trouble(error: Exception) -> None:
