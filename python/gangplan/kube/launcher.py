@@ -89,12 +89,12 @@ class Launcher:
     def cancel(self, reason: str) -> None:
         """End the job, with nothing left of it, and give back its room.
 
-        Not if all of its replicas have their nodes: then it goes on by itself.
+        Not if all of its replicas have their nodes: then it goes on by itself. A job that has ended is left.
 
         Raises:
             Unreachable: The server has not answered for some time; what is left is told.
         """
-        self._launch.give_up(End(outcome="Canceled", reason=reason))
+        self._launch.give_up(End(outcome="Canceled", reason=reason), spare_ended=True)
         self._launch.patience = replace(self._launch.patience, gone=CANCEL_S)
         self._deadline = self._clock() + CANCEL_S
         self.run_until_bound()
