@@ -144,7 +144,7 @@ def test_a_launch_step_that_is_lost_is_followed_by_one_that_finds_the_job(new_ru
     uid = (job_of(run) or {})["metadata"]["uid"]
     run.kill(first)
     second = run.start("launch-tfjob")
-    run.wait_for(second, "worker-0 | begun")
+    run.wait_for(second, "worker-0 on ")
     go(run)
     launched = run.finish("launch-tfjob", second)
     assert launched.outputs["outcome"] == "Succeeded", launched.log
