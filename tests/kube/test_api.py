@@ -361,6 +361,12 @@ def test_a_log_is_given_line_by_line(tape, api):
     }
 
 
+def test_what_a_kubelet_says_of_itself_is_not_the_log_of_a_pod(tape, api):
+    words = b"rpc error: code = NotFound desc = an error occurred when try to find container\n"
+    tape.plays(Answer(chunks=(words, b"2026 one\n")))
+    assert list(api.log("p", namespace="a")) == [b"2026 one"]
+
+
 def test_a_log_of_what_has_not_started_is_refused(tape, api):
     message = 'container "c" in pod "p" is waiting to start: ContainerCreating'
     tape.plays(Answer(status=400, body=status(message, reason="BadRequest")))

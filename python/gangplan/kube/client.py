@@ -213,12 +213,14 @@ class Connection:
         """See :meth:`Api.log <gangplan.kube.api.Api.log>`; the request is sent when the first line is wanted."""
         about = _about("get", POD, name, namespace)
         query = {"container": container, "sinceTime": since, "follow": "true" if follow else ""}
-        return self._requests.lines(
+        lines = self._requests.lines(
             POD.path(namespace=namespace, name=name, subresource="log"),
             about,
             query={"timestamps": "true"} | {key: value for key, value in query.items() if value},
             silence_s=_LOG_SILENCE_S,
         )
+        # A line without its time is not the pod's: a kubelet writes its own errors into the stream.
+        return (line for line in lines if line[:1].isdigit())
 
 
 def connect(*, kubeconfig: Path | None = None, context: str | None = None) -> Connection:

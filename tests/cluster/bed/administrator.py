@@ -1,5 +1,6 @@
 """The administrator's way to talk to the API server of the cluster."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,9 @@ import requests
 from requests.adapters import HTTPAdapter
 
 AT_ONCE = 16
+
+WEBHOOK_TRIES = 15
+"""How often a creation is tried, a second apart, while a webhook does not answer."""
 
 
 class Administrator:
@@ -38,11 +42,17 @@ class Administrator:
         return answer.text if answer.ok else ""
 
     def create(self, path: str, item: dict[str, Any]) -> None:
-        """Create an object.
+        """Create an object. A webhook that does not answer yet is waited for: nothing was created then.
 
         Raises:
             requests.HTTPError: It is refused.
         """
+        for _ in range(WEBHOOK_TRIES - 1):
+            answer = self._session.post(self.server + path, json=item, timeout=30)
+            if answer.status_code != requests.codes.internal_server_error or "webhook" not in answer.text:
+                answer.raise_for_status()
+                return
+            time.sleep(1.0)
         self._session.post(self.server + path, json=item, timeout=30).raise_for_status()
 
     def patch_status(self, path: str, status: dict[str, Any]) -> None:
