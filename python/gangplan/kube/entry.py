@@ -115,12 +115,13 @@ def _taken(job: Object) -> str:
     )
 
 
-def until_answered(ask: Callable[[], T], retries: Retries) -> T:
+def until_answered(ask: Callable[[], T], retries: Retries, *, also_conflicts: bool = True) -> T:
     """Ask again while there is no answer.
 
     Args:
         ask: Asks; asking twice does no more than asking once.
         retries: For how long, and how.
+        also_conflicts: Whether that something was changed meanwhile is no answer either.
 
     Raises:
         AlreadyExists: The name is taken.
@@ -131,7 +132,8 @@ def until_answered(ask: Callable[[], T], retries: Retries) -> T:
         try:
             return ask()
         except (Unreachable, Conflict) as error:
-            if isinstance(error, AlreadyExists) or retries.clock() >= retries.deadline:
+            is_answer = isinstance(error, Conflict) and not also_conflicts
+            if is_answer or isinstance(error, AlreadyExists) or retries.clock() >= retries.deadline:
                 raise
             retries.on_trouble(error)
             retries.sleep(retries.poll_s)

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gangplan.errors import Unreachable
 from gangplan.kube.api import Api, Change, Listing, Object, Propagation
 from gangplan.kube.cluster import KubeCluster
-from gangplan.kube.entry import Retries
+from gangplan.kube.entry import Retries, until_answered
 from gangplan.kube.kinds import Kind
 from gangplan.store import Cluster
 
@@ -100,7 +99,7 @@ class PatientApi:
         return self._api.log(name, namespace=namespace, container=container, follow=follow, since=since)
 
     def _answered(self, ask: Callable[[], T]) -> T:
-        return answered(ask, self._patience())
+        return until_answered(ask, self._patience(), also_conflicts=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,20 +114,4 @@ class PatientCluster(KubeCluster):
 
     def read(self) -> Cluster:
         """Nodes, queues and what runs there, at one moment."""
-        return answered(lambda: KubeCluster.read(self), self.patience())
-
-
-def answered(ask: Callable[[], T], patience: Retries) -> T:
-    """Ask again while there is no answer. Any answer is one: also that something was changed meanwhile.
-
-    Raises:
-        Unreachable: There was none in the time of the patience.
-    """
-    while True:
-        try:
-            return ask()
-        except Unreachable as error:
-            if patience.clock() >= patience.deadline:
-                raise
-            patience.on_trouble(error)
-            patience.sleep(patience.poll_s)
+        return until_answered(lambda: KubeCluster.read(self), self.patience(), also_conflicts=False)
