@@ -73,6 +73,7 @@ class ApiServer:
         """
         self.clock, self.faults = clock, faults
         self.logs: dict[tuple[str, str, str], list[bytes]] = {}
+        self.logs_before: dict[tuple[str, str, str], list[bytes]] = {}
         self._store = Store()
         self._lock = threading.RLock()
         own = (
@@ -214,16 +215,25 @@ class ApiServer:
         self._served(about, act)
 
     def log(
-        self, name: str, *, namespace: str, container: str = "", follow: bool = False, since: str = ""
+        self,
+        name: str,
+        *,
+        namespace: str,
+        container: str = "",
+        follow: bool = False,
+        previous: bool = False,
+        since: str = "",
     ) -> Iterator[bytes]:
-        """See :class:`gangplan.kube.api.Api`; the lines are those in ``logs``."""
+        """See :class:`gangplan.kube.api.Api`; the lines are those in ``logs`` and ``logs_before``."""
         about = About(verb="get", kind=POD.name, name=name, namespace=namespace)
         pod = self._served(about, lambda: self._registry.found(self._registry.key(about, POD), about))
         place = (namespace, name, container or pod["spec"]["containers"][0]["name"])
-        if place not in self.logs:
-            raise about.error(Refused, f"{about}: container {place[2]} is waiting to start")
+        logs = self.logs_before if previous else self.logs
+        if place not in logs:
+            why = "was never started again" if previous else "is waiting to start"
+            raise about.error(Refused, f"{about}: container {place[2]} {why}")
         whole = len("2026-01-01T00:00:00")  # as the real one, which knows no fractions here
-        yield from (line for line in self.logs[place] if line[:whole].decode() >= since[:whole])
+        yield from (line for line in logs[place] if line[:whole].decode() >= since[:whole])
 
     # ---- what else happens on a server
 

@@ -13,7 +13,9 @@ import pytest
 import yaml
 
 from cluster.bed.image import BUSYBOX
+from cluster.bed.kwok import GPU
 from cluster.bed.outside import Cluster
+from cluster.manifests import gang_of_workers
 from cluster.objects import pods_of
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -270,3 +272,27 @@ def test_a_cluster_that_cannot_be_used_is_told(new_cluster: Callable[[], Cluster
     bare.end()
     file.write_text(good)
     assert "no answer from the API server https://127.0.0.1:" in told("list")
+
+
+def test_a_replica_that_fails_once_starts_again_in_its_place_and_the_logs_have_both_of_its_lives(
+    gangplan: Run, tmp_path: Path
+) -> None:
+    """`OnFailure` is the kubelet's matter: the same pod, on the same node, without another attempt of the gang."""
+    twice = (
+        "test -e /kept/life && echo the second life && exit 0; touch /kept/life; echo the first life; exit 1"
+    )
+    job = gang_of_workers(
+        "again", ["sh", "-c", twice], workers=1, gpu=GPU, volumes=[{"name": "kept", "emptyDir": {}}]
+    )
+    worker = job["spec"]["tfReplicaSpecs"]["Worker"]
+    worker["restartPolicy"] = "OnFailure"
+    worker["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "kept", "mountPath": "/kept"}]
+    file = tmp_path / "again.yaml"
+    file.write_text(yaml.safe_dump(job))
+    gangplan("submit", str(file), "--wait")
+    told = json.loads(gangplan("get", "again", "-o", "json"))
+    assert [replica["restarts"] for replica in told["replicas"]] == [1], told
+    assert [entry["phase"] for entry in told["history"]] == ["Pending", "Reserved", "Bound", "Finished"]
+    gangplan("delete", "again")
+    log = gangplan("logs", "again")
+    assert [log.count(f"the {which} life") for which in ("first", "second")] == [1, 1], log

@@ -14,11 +14,19 @@ from cluster.objects import pods_of
 from cluster.submissions import Submitter, gangs_of, install
 
 NewNamespace = Callable[[Cluster], str]
-UNTIL_ALL_ANSWER = """
-for i in 0 1 2 3; do until nslookup {name}-worker-$i.{namespace}.svc.cluster.local >/dev/null 2>&1; do sleep 0.2; done; done
-sleep 5
+UNTIL_ALL_ARE_THERE = """
+trap exit TERM
+case "$HOSTNAME" in
+*-worker-0) for i in 1 2 3; do
+    until nslookup {name}-worker-$i.{namespace}.svc.cluster.local >/dev/null 2>&1; do sleep 0.2; done
+  done;;
+*) while :; do sleep 0.2; done;;
+esac
 """
-"""Ends some time after it has seen the names of all four: a name is only there while its pod runs."""
+"""The first ends, and with it the job, when it sees the names of the others: a name is only there while its pod runs.
+
+The others do not end before it: a name that is gone is never seen.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +61,7 @@ def test_two_jobs_that_need_all_gpus_run_one_after_the_other(
     runs = [
         submit(
             namespace,
-            workers(name, 4, ["sh", "-c", UNTIL_ALL_ANSWER.format(name=name, namespace=namespace)]),
+            workers(name, 4, ["sh", "-c", UNTIL_ALL_ARE_THERE.format(name=name, namespace=namespace)]),
             "--wait",
         )
         for name in ("a", "b")

@@ -68,6 +68,33 @@ def test_a_log_that_breaks_off_is_kept_whole(tmp_path, monkeypatch, after):
     assert keeper.last_lines("worker-1", 2) == ("line 38", "line 39")
 
 
+def started_again(pod: dict, times: int) -> dict:
+    statuses = [{"name": "tensorflow", "state": {"running": {}}, "restartCount": times}]
+    return pod | {"status": {"containerStatuses": statuses}}
+
+
+@pytest.mark.parametrize("seen", [(1,), (0, 1), (0, 0, 1, 1), (2,), (0, 2)])
+def test_a_replica_that_started_again_is_kept_with_its_life_before(tmp_path, seen):
+    """Each line once, whether or not anybody looked while the life before lasted; older lives are gone."""
+    server = ApiServer()
+    pod = start(server, 0)
+    place = ("default", "j-worker-0", "tensorflow")
+    lines = said(12)
+    lives = [lines[:4], lines[4:8], lines[8:]]
+    keeper = LogKeeper(server, tmp_path)
+    for times in seen:
+        server.logs[place] = lives[times]
+        if times:
+            server.logs_before[place] = lives[times - 1]
+        while keeper.last_lines("worker-0", 1) != (f"line {times * 4 + 3}",):
+            keeper.look([started_again(pod, times)])
+    keeper.close()
+    wanted = {
+        n for times in seen for life in (times, times - 1) if life >= 0 for n in range(life * 4, life * 4 + 4)
+    }
+    assert keeper.last_lines("worker-0", 99) == tuple(f"line {n}" for n in sorted(wanted))
+
+
 def test_a_replica_that_has_not_started_is_looked_at_later(tmp_path):
     server = ApiServer()
     waits = start(server, 0, "waiting")

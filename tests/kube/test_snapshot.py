@@ -9,6 +9,7 @@ from builders import GPU
 
 import gangplan as gp
 from gangplan.documents import encode
+from gangplan.kube.enforce import pinned
 from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, NODE, POD, QUOTA, TFJOB
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.solver import validate
@@ -35,11 +36,16 @@ def add_node(server, name="n1", *, spec=None, labels=None, ready="True", gpus=4)
     server.patch(NODE, name, {"status": status}, subresource="status")
 
 
-def add_pod(server, name, *, node=None, phase="Running", labels=None, gpus=1, **spec):
+def add_pod(server, name, *, node=None, phase="Running", labels=None, gpus=1, annotations=None, **spec):
     amounts = {"requests": {"cpu": "500m"}, "limits": {GPU: str(gpus)}}
     container = {"name": "c", "image": "i", "resources": amounts}
     where = {"nodeName": node} if node else {}
-    metadata = {"name": name, "namespace": "default", "labels": labels or {}}
+    metadata = {
+        "name": name,
+        "namespace": "default",
+        "labels": labels or {},
+        "annotations": annotations or {},
+    }
     server.create(POD, {"metadata": metadata, "spec": {"containers": [container], **where, **spec}})
     server.patch(POD, name, {"status": {"phase": phase}}, namespace="default", subresource="status")
 
@@ -63,6 +69,27 @@ def test_nodes_are_read_as_they_are(server):
         ready=False,
     )
     assert (second.labels, second.unschedulable, second.ready) == ({"rack": "r1"}, True, True)
+
+
+def test_a_pod_that_was_told_its_node_holds_room_there_before_it_is_bound(server):
+    """Its gang may have given its room up meanwhile, and the scheduler may bind the pod until it is deleted."""
+    add_node(server, "n1")
+    add_pod(server, "waits", phase="Pending", schedulingGates=[{"name": "gangplan.dev/placement"}])
+    pod = server.get(POD, "waits", namespace="default")
+    server.patch(POD, "waits", pinned(pod, "n1"), namespace="default")
+    add_pod(server, "lost", phase="Pending", annotations={"gangplan.dev/node": "gone"})
+    add_pod(
+        server,
+        "leaves",
+        phase="Pending",
+        annotations={"gangplan.dev/node": "n1"},
+    )
+    leaving = {"metadata": {"finalizers": ["example.org/stays"]}}
+    server.patch(POD, "leaves", leaving, namespace="default")
+    server.delete(POD, "leaves", namespace="default")
+    assert [(holder.name, holder.node) for holder in read(server).snapshot.running] == [
+        ("default/waits", "n1")
+    ]
 
 
 def test_every_pod_with_a_node_holds_its_place_until_it_has_ended(server):

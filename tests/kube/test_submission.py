@@ -84,7 +84,11 @@ def test_a_pod_keeps_its_own_wishes_beside_its_node():
     patch = pinned(pod, "n1")
     there = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
     narrowed = [{**term, "matchFields": [there]} for term in terms]
-    assert patch["metadata"] == {"uid": "u", "resourceVersion": "7"}
+    assert patch["metadata"] == {
+        "uid": "u",
+        "resourceVersion": "7",
+        "annotations": {"gangplan.dev/node": "n1"},
+    }
     assert patch["spec"]["schedulingGates"] == [{"name": "other"}]
     (found,) = patch["spec"]["affinity"]["nodeAffinity"].values()
     assert found == {"nodeSelectorTerms": narrowed}

@@ -167,7 +167,14 @@ class Api(Protocol):
         """
 
     def log(
-        self, name: str, *, namespace: str, container: str = "", follow: bool = False, since: str = ""
+        self,
+        name: str,
+        *,
+        namespace: str,
+        container: str = "",
+        follow: bool = False,
+        previous: bool = False,
+        since: str = "",
     ) -> Iterator[bytes]:
         """Yield the lines of a pod's log, each with its time before it as the server writes it.
 
@@ -176,11 +183,12 @@ class Api(Protocol):
             namespace: Its namespace.
             container: Name of the container; empty: its only one.
             follow: Go on until it ends.
+            previous: Of the container as it was before it was last started again.
             since: Only lines from this time on, as RFC 3339 writes it; empty: all. The server may take only its whole
                 seconds, so lines can come again.
 
         Raises:
             NotFound: There is no such pod.
-            Refused: It has not started yet.
+            Refused: It has not started yet, or what it was before is not there any more.
             Unreachable: The stream broke, or nothing was said for minutes: go on from the last line's time.
         """

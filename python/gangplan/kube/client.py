@@ -208,11 +208,23 @@ class Connection:
         self._requests.ask("DELETE", kind.path(namespace=namespace, name=name), about, body=body)
 
     def log(
-        self, name: str, *, namespace: str, container: str = "", follow: bool = False, since: str = ""
+        self,
+        name: str,
+        *,
+        namespace: str,
+        container: str = "",
+        follow: bool = False,
+        previous: bool = False,
+        since: str = "",
     ) -> Iterator[bytes]:
         """See :meth:`Api.log <gangplan.kube.api.Api.log>`; the request is sent when the first line is wanted."""
         about = _about("get", POD, name, namespace)
-        query = {"container": container, "sinceTime": since, "follow": "true" if follow else ""}
+        query = {
+            "container": container,
+            "sinceTime": since,
+            "follow": "true" if follow else "",
+            "previous": "true" if previous else "",
+        }
         lines = self._requests.lines(
             POD.path(namespace=namespace, name=name, subresource="log"),
             about,

@@ -17,6 +17,7 @@ from gangplan.kube.names import (
     REQUIRED_TERMS,
     ROLES,
     RUN_ID,
+    TOLD_NODE,
 )
 
 NO_ISTIO = "sidecar.istio.io/inject"
@@ -83,7 +84,11 @@ def pinned(pod: Mapping[str, Any], node: str) -> dict[str, Any]:
     narrowed = [{**term, "matchFields": [*(term.get("matchFields") or ()), there]} for term in terms]
     gates = [gate for gate in spec.get("schedulingGates") or () if gate.get("name") != PLACEMENT_GATE]
     return {
-        "metadata": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]},
+        "metadata": {
+            "uid": metadata["uid"],
+            "resourceVersion": metadata["resourceVersion"],
+            "annotations": {TOLD_NODE: node},
+        },
         "spec": {
             "schedulingGates": gates or None,
             "affinity": {"nodeAffinity": {REQUIRED_TERMS: {"nodeSelectorTerms": narrowed}}},

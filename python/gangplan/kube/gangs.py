@@ -16,7 +16,7 @@ from gangplan.kube.gang_object import full_name, split_name
 from gangplan.kube.kept_log import kept_folder, newest_kept
 from gangplan.kube.kinds import EVENT, POD, TFJOB
 from gangplan.kube.launch import ending
-from gangplan.kube.logs import LogFollower, Sink, has_started, split_moment
+from gangplan.kube.logs import LogFollower, Sink, has_started, restarts, split_moment
 from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER, see_that_it_is_a_name
 from gangplan.kube.outcome import replica_name
 from gangplan.kube.store import read_records
@@ -139,11 +139,19 @@ class KubeGangs:
             raise self._silent(name, replica, record, pods)
 
     def _log(self, pod: Object) -> Iterator[str]:
+        if restarts(pod):
+            with suppress(Refused):  # what it was before is kept for some time only
+                yield from self._life(pod, previous=True)
+        yield from self._life(pod)
+
+    def _life(self, pod: Object, *, previous: bool = False) -> Iterator[str]:
         metadata = pod["metadata"]
-        lines = self._api.log(
-            metadata["name"], namespace=metadata["namespace"], container=TENSORFLOW_CONTAINER
-        )
-        for line in lines:
+        for line in self._api.log(
+            metadata["name"],
+            namespace=metadata["namespace"],
+            container=TENSORFLOW_CONTAINER,
+            previous=previous,
+        ):
             yield split_moment(line)[1].decode(errors="replace")
 
     def _followed(self, name: str, replica: str | None) -> Lines:

@@ -64,7 +64,7 @@ class LogFollower:
         """Follow those pods that have started, or started again, and are not followed yet."""
         for pod in pods:
             uid = str(pod["metadata"].get("uid"))
-            if not has_started(pod) or self._done.get(uid) == _restarts(pod):
+            if not has_started(pod) or self._done.get(uid) == restarts(pod):
                 continue
             thread = self._threads.get(uid)
             if thread is None or not thread.is_alive():
@@ -84,6 +84,7 @@ class LogFollower:
             self._seen.setdefault(uid, sink.since)
             while not self._closed.is_set():
                 try:
+                    self._copy_life_before(pod, sink)
                     self._copy(pod, sink)
                 except (NotFound, Refused) as error:
                     # A container that is just started again has no log: who looks next finds one, or the pod gone.
@@ -95,10 +96,22 @@ class LogFollower:
                     log.debug("the log of %s broke off: %s", replica, error)
                     self._closed.wait(RETRY_S)
                     continue
-                self._done[uid] = _restarts(pod)
+                self._done[uid] = restarts(pod)
                 return
 
-    def _copy(self, pod: Object, sink: Sink) -> None:
+    def _copy_life_before(self, pod: Object, sink: Sink) -> None:
+        """Copy what is left of the life before this one, where nobody followed that to its end."""
+        before = restarts(pod) - 1
+        uid = str(pod["metadata"].get("uid"))
+        if before < 0 or self._done.get(uid, -1) >= before:
+            return
+        try:
+            self._copy(pod, sink, previous=True)
+        except (NotFound, Refused) as error:
+            log.debug("the log of %s as it was before is not there: %s", replica_name(pod), error)
+        self._done[uid] = before
+
+    def _copy(self, pod: Object, sink: Sink, *, previous: bool = False) -> None:
         """Copy a log from where it broke off to its end.
 
         The server takes moments in whole seconds: lines of the same second that were copied before come again.
@@ -110,7 +123,8 @@ class LogFollower:
             metadata["name"],
             namespace=metadata["namespace"],
             container=TENSORFLOW_CONTAINER,
-            follow=True,
+            follow=not previous,
+            previous=previous,
             since=since,
         )
         come_again, found = bool(since), False
@@ -184,7 +198,7 @@ def has_started(pod: Object) -> bool:
     return bool({"running", "terminated"} & now.keys()) or "terminated" in before
 
 
-def _restarts(pod: Object) -> int:
+def restarts(pod: Object) -> int:
     """How often its ``tensorflow`` container was started again."""
     return int(container_status(pod).get("restartCount") or 0)
 

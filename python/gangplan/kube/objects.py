@@ -24,13 +24,15 @@ class Notes(
         "group": "scheduling.k8s.io/group-name",
         "volcano_group": "scheduling.volcano.sh/group-name",
         "task": "volcano.sh/task-spec",
+        "told_node": "gangplan.dev/node",
     },
 ):
-    """Annotations of a pod that say which PodGroup of Volcano it is of, and as what."""
+    """Annotations of a pod: which PodGroup of Volcano it is of, and as what; the node that we told it."""
 
     group: str | None = None
     volcano_group: str | None = None
     task: str | None = None
+    told_node: str | None = None
 
 
 class Metadata(_Read, frozen=True):

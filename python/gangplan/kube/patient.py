@@ -93,10 +93,19 @@ class PatientApi:
         return self._api.watch(kind, version=version, namespace=namespace, labels=labels, timeout_s=timeout_s)
 
     def log(
-        self, name: str, *, namespace: str, container: str = "", follow: bool = False, since: str = ""
+        self,
+        name: str,
+        *,
+        namespace: str,
+        container: str = "",
+        follow: bool = False,
+        previous: bool = False,
+        since: str = "",
     ) -> Iterator[bytes]:
         """See :class:`gangplan.kube.api.Api`; not repeated."""
-        return self._api.log(name, namespace=namespace, container=container, follow=follow, since=since)
+        return self._api.log(
+            name, namespace=namespace, container=container, follow=follow, previous=previous, since=since
+        )
 
     def _answered(self, ask: Callable[[], T]) -> T:
         return until_answered(ask, self._patience(), also_conflicts=False)

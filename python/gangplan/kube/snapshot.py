@@ -100,7 +100,7 @@ class SnapshotReader:
             members = dict(_members(holding, dict(_runs(gangs.result()))))
             # Pods outlive their node by some minutes, and hold nothing any more.
             there = {node.metadata.name for node in nodes.result()}
-            placed = [pod for pod in holding if pod.spec.node_name in there]
+            placed = [pod for pod in holding if _node_of(pod) in there]
             groups = groups_of(placed, of[VOLCANO_GROUP], of[PLUGINS_GROUP], {queue.name for queue in known})
             snapshot = Snapshot(
                 topology=levels.keys,
@@ -179,11 +179,18 @@ def _node(node: NodeObject, levels: Levels) -> Node:
     )
 
 
+def _node_of(pod: PodObject) -> str:
+    """The node of a pod: the one that it is bound to, or that it was told and may be bound to at any moment."""
+    metadata = pod.metadata
+    told = metadata.annotations and not metadata.deletion_timestamp and metadata.annotations.told_node
+    return pod.spec.node_name or told or ""
+
+
 def _running(pod: PodObject) -> Running:
     """A pod that holds a place. One that is being deleted holds it until it is gone."""
     return Running(
         name=_name(pod),
-        node=pod.spec.node_name or "",
+        node=_node_of(pod),
         pod=pod_of(pod),
         priority=pod.spec.priority,
         labels=pod.metadata.labels or {},
