@@ -43,6 +43,7 @@ BUILT_IN = (
     Definition(kind=kinds.NODE, has_status=True, takes_status=True),
     Definition(kind=kinds.LEASE, needs_version=True),
     *(Definition(kind=kind) for kind in (CONFIG_MAP, kinds.EVENT, kinds.PRIORITY_CLASS)),
+    *(Definition(kind=kind) for kind in (kinds.STORAGE_CLASS, kinds.CSI_DRIVER)),
 )
 
 

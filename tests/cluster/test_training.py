@@ -12,6 +12,7 @@ from cluster.bed.outside import Cluster
 from cluster.manifests import tfjob
 from cluster.objects import pods_of
 from cluster.submissions import Submitter, gangs_of, install
+from cluster.volumes import share, users
 
 PROGRAM = "python -m gangplan.train.classifier --data digits --out /volume --strategy ps --epochs 1"
 ENDS_WITHIN_S = 240.0
@@ -33,26 +34,26 @@ def test_chief_ps_and_workers_train_on_one_node_where_they_fit(
     """The default scheduler alone would spread them; how long it takes is told, and judged by nobody."""
     namespace = new_namespace(cluster)
     job = tfjob("train", PROGRAM.split(), gpus=0)
+    share(cluster, namespace, "training", tmp_path / "volume")
     for kind, replicas in job["spec"]["tfReplicaSpecs"].items():
         spec = replicas["template"]["spec"] = dict(replicas["template"]["spec"])
-        spec["volumes"] = [{"name": "volume", "hostPath": {"path": str(tmp_path)}}]
         (container,) = spec["containers"]
         limits = container["resources"]["limits"] | ({GPU: "1"} if kind == "Worker" else {})
-        mounts = [{"name": "volume", "mountPath": "/volume"}]
-        resources = container["resources"] | {"limits": limits}
-        spec["containers"] = [container | {"resources": resources, "volumeMounts": mounts}]
+        spec["containers"] = [container | {"resources": container["resources"] | {"limits": limits}}]
     begun = time.monotonic()
     with Submitter(cluster.kubeconfig()) as submit:
-        run = submit(namespace, job, "--wait")
+        run = submit(namespace, job, "--wait", "--volume", "training:/volume")
         out, err = run.communicate(timeout=ENDS_WITHIN_S)
         seconds = time.monotonic() - begun
     assert run.returncode == 0, err
     assert out.startswith(f"{namespace}/train: Succeeded: ")
-    pods = pods_of(cluster, namespace).values()
+    pods = pods_of(cluster, namespace)
     assert len(pods) == 4
-    assert len({pod["spec"]["nodeName"] for pod in pods}) == 1
+    assert len({pod["spec"]["nodeName"] for pod in pods.values()}) == 1
     assert gangs_of(cluster, namespace)["train"]["outcome"] == "Succeeded"
-    assert (tmp_path / "model" / "saved_model.pb").exists()
+    assert (tmp_path / "volume" / "model" / "saved_model.pb").exists()
+    still = users(cluster, namespace, "training")
+    assert still["train-ps-0"] == pods["train-ps-0"]["spec"]["nodeName"], "who mounts it is told"
     # A parameter server never ends by itself, and holds what the next test counts on.
     cluster.kubectl("delete", "tfjob", "train", "-n", namespace, "--cascade=foreground", "--wait=false")
     cluster.wait_until("its pods are gone", lambda: not pods_of(cluster, namespace))

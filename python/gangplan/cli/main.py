@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import bench, check, demo, explain, gang, queue, run, snapshot, solve, submit, version
+from gangplan.cli import (
+    bench,
+    check,
+    demo,
+    explain,
+    gang,
+    queue,
+    run,
+    snapshot,
+    solve,
+    storage,
+    submit,
+    version,
+)
 
 app = typer.Typer(
     name="gangplan",
@@ -41,6 +54,7 @@ app.command(name="get")(gang.get)
 app.command(name="logs")(gang.logs)
 app.command(name="delete")(gang.delete)
 app.add_typer(queue.app, name="queue")
+app.add_typer(storage.app, name="storage")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(demo.app, name="demo")
 app.command(name="version")(version.show)

@@ -49,6 +49,12 @@ def emit(value: Any, form: Format) -> None:
         sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
 
 
+def emit_all(documents: Iterable[Any]) -> None:
+    """Print values as YAML documents on stdout."""
+    plain = [to_builtins(value) for value in documents]
+    sys.stdout.write(yaml.dump_all(plain, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
     """Print a table on stdout."""
     drawn = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)

@@ -35,6 +35,10 @@ QUOTA = Kind(name="ResourceQuota", plural="resourcequotas", api_version="v1")
 NAMESPACE = Kind(name="Namespace", plural="namespaces", api_version="v1", namespaced=False)
 CLAIM = Kind(name="PersistentVolumeClaim", plural="persistentvolumeclaims", api_version="v1")
 VOLUME = Kind(name="PersistentVolume", plural="persistentvolumes", api_version="v1", namespaced=False)
+STORAGE_CLASS = Kind(
+    name="StorageClass", plural="storageclasses", api_version="storage.k8s.io/v1", namespaced=False
+)
+CSI_DRIVER = Kind(name="CSIDriver", plural="csidrivers", api_version="storage.k8s.io/v1", namespaced=False)
 PRIORITY_CLASS = Kind(
     name="PriorityClass", plural="priorityclasses", api_version="scheduling.k8s.io/v1", namespaced=False
 )

@@ -49,6 +49,9 @@ PREFERRED_LEVEL = f"{GROUP}/preferred-level"
 NOTES = (QUEUE, PRIORITY, REQUIRED_LEVEL, PREFERRED_LEVEL)
 """The annotations of ours that a TFJob may have."""
 
+VOLUME_LABEL = f"{GROUP}/volume"
+"""Label of a PersistentVolume of ours, by which its claim finds it: namespace and name of the claim."""
+
 TFJOB_API = "kubeflow.org/v1"
 TFJOB_KIND = "TFJob"
 TENSORFLOW_CONTAINER = "tensorflow"
