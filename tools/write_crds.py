@@ -14,6 +14,8 @@ import yaml
 from gangplan.kube import resources
 from gangplan.kube.camel import camel
 from gangplan.kube.kinds import GANG, GANG_QUEUE, GANG_TOPOLOGY, Kind
+from gangplan.kube.names import VERSION_LABEL
+from gangplan.solver import core_version
 
 FOLDER = Path(__file__).parent.parent / "deploy" / "crds"
 AMOUNTS = {"requests", "limits", "overhead", "limit", "deserved", "guarantee"}
@@ -187,7 +189,7 @@ def definition(kind: Kind, short: list[str], spec: type, status: type | None) ->
         "kind": "CustomResourceDefinition",
         "metadata": {
             "name": f"{kind.plural}.{group}",
-            "labels": {"app.kubernetes.io/name": "gangplan"},
+            "labels": {"app.kubernetes.io/name": "gangplan", VERSION_LABEL: core_version()},
         },
         "spec": {
             "group": group,

@@ -7,7 +7,6 @@ from typing import Any
 from gangplan.kube import kinds
 from gangplan.kube.kinds import Kind
 
-SERVICE = Kind(name="Service", plural="services", api_version="v1")
 CONFIG_MAP = Kind(name="ConfigMap", plural="configmaps", api_version="v1")
 
 
@@ -38,12 +37,23 @@ BUILT_IN = (
     Definition(kind=kinds.POD, has_status=True, counts_generations=True),
     *(
         Definition(kind=kind, has_status=True)
-        for kind in (SERVICE, kinds.QUOTA, kinds.NAMESPACE, kinds.CLAIM, kinds.VOLUME)
+        for kind in (kinds.SERVICE, kinds.QUOTA, kinds.NAMESPACE, kinds.CLAIM, kinds.VOLUME)
     ),
     Definition(kind=kinds.NODE, has_status=True, takes_status=True),
     Definition(kind=kinds.LEASE, needs_version=True),
-    *(Definition(kind=kind) for kind in (CONFIG_MAP, kinds.EVENT, kinds.PRIORITY_CLASS)),
-    *(Definition(kind=kind) for kind in (kinds.STORAGE_CLASS, kinds.CSI_DRIVER)),
+    *(
+        Definition(kind=kind)
+        for kind in (
+            CONFIG_MAP,
+            kinds.EVENT,
+            kinds.PRIORITY_CLASS,
+            kinds.ACCOUNT,
+            kinds.ENDPOINTS,
+            kinds.DEFINITION,
+            kinds.STORAGE_CLASS,
+            kinds.CSI_DRIVER,
+        )
+    ),
 )
 
 

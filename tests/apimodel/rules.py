@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from apimodel.definition import CONFIG_MAP, SERVICE, Definition
+from apimodel.definition import CONFIG_MAP, Definition
 from apimodel.schema import problems
 from gangplan.errors import InvalidQuantity
 from gangplan.kube.api import Object
-from gangplan.kube.kinds import EVENT, NAMESPACE, POD, QUOTA, Kind
+from gangplan.kube.kinds import EVENT, NAMESPACE, POD, QUOTA, SERVICE, Kind
 from gangplan.solver import parse_quantity
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

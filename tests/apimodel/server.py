@@ -17,7 +17,7 @@ from apimodel.registry import Registry
 from apimodel.store import Compacted, Key, Store
 from gangplan.errors import ClusterError, Conflict, Expired, Refused, Unreachable
 from gangplan.kube.api import Change, Listing, Object, Propagation
-from gangplan.kube.kinds import NAMESPACE, POD, QUOTA, Kind
+from gangplan.kube.kinds import DEFINITION, NAMESPACE, POD, QUOTA, Kind
 from gangplan.kube.refusals import About
 
 PAGE = 500
@@ -51,6 +51,9 @@ class ApiServer:
         clock: Tells the time that is written into objects.
         faults: Asked before each request what goes wrong with it; None: nothing.
         logs: Lines of the logs of pods, by namespace, pod and container.
+        logs_before: In the same way, of what a container was before it was last started again.
+        allows: Whether somebody may do something, as access reviews ask it.
+        version: Of the server.
     """
 
     def __init__(
@@ -82,13 +85,22 @@ class ApiServer:
             )
             for kind in kinds
         )
+        crds = tuple(crds)
         found = (*BUILT_IN, *own, *(each for crd in crds for each in of_crd(crd)))
         self._registry = Registry(self._store, {each.kind: each for each in found}, clock)
         self._collector = Collector(self._store, self._registry)
+        self.allows: Callable[[Mapping[str, Any]], bool] = lambda _: True
+        self.version = "v1.34.0"
         for name in namespaces:
             self.create(NAMESPACE, {"metadata": {"name": name}})
+        for crd in crds:
+            self.create(DEFINITION, crd)
 
     # ---- Api
+
+    def server_version(self) -> str:
+        """See :class:`gangplan.kube.api.Api`."""
+        return self._served(About(verb="get", kind="Version"), lambda: self.version)
 
     def get(self, kind: Kind, name: str, *, namespace: str = "") -> Object:
         """See :class:`gangplan.kube.api.Api`."""
@@ -155,6 +167,10 @@ class ApiServer:
         return self._served(
             about, lambda: self._registry.create(kind, copy.deepcopy(dict(body)), about, dry_run=dry_run)
         )
+
+    def review(self, kind: Kind, spec: Mapping[str, Any]) -> Object:
+        """See :class:`gangplan.kube.api.Api`; accesses only."""
+        return self._served(About(verb="create", kind=kind.name), lambda: {"allowed": self.allows(spec)})
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
         """See :class:`gangplan.kube.api.Api`."""

@@ -36,6 +36,7 @@ _REPLICAS = {
     },
 }
 STRICT_TFJOB = {
+    "metadata": {"name": "tfjobs.kubeflow.org"},
     "spec": {
         "group": "kubeflow.org",
         "names": {"kind": "TFJob", "plural": "tfjobs"},
@@ -61,7 +62,7 @@ STRICT_TFJOB = {
                 },
             }
         ],
-    }
+    },
 }
 """As much of the CRD of training-operator as these tests need."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from cluster.bed.kwok import fake_node
 from cluster.bed.outside import Cluster
@@ -18,6 +19,7 @@ from cluster.manifests import pod, tfjob
 from cluster.objects import create, pods_of
 from cluster.volcano import API, volcano
 from gangplan import verdict
+from gangplan.cli.main import app
 from gangplan.config import Enforcement, Settings
 from gangplan.kube.actions import End
 from gangplan.kube.client import connect
@@ -180,6 +182,16 @@ def test_a_job_that_only_volcano_would_start_is_told_so_and_leaves_nothing(
     assert "started with --gang-scheduler-name=volcano; submit with --enforcement volcano" in end.reason
     assert pods_of(cluster, namespace) == {}
     assert cluster.admin.get(f"/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/plain") is None
+
+
+@pytest.mark.parametrize(("asked", "code"), [("volcano", 0), ("default", 1)])
+def test_the_doctor_sees_that_the_operator_leaves_gangs_to_volcano(
+    cluster: Cluster, new_namespace: NewNamespace, asked: str, code: int
+) -> None:
+    where = ["-n", new_namespace(cluster), "--kubeconfig", str(cluster.kubeconfig())]
+    ran = CliRunner().invoke(app, ["doctor", *where, "--enforcement", asked, "-o", "json"])
+    faults = [found for found in json.loads(ran.stdout)["findings"] if found["level"] == "fault"]
+    assert (ran.exit_code, [fault["check"] for fault in faults]) == (code, ["enforcement"] * code), faults
 
 
 def test_an_operator_without_the_flag_is_named(cluster: Cluster, new_namespace: NewNamespace) -> None:

@@ -10,6 +10,7 @@ from gangplan.cli import (
     bench,
     check,
     demo,
+    doctor,
     explain,
     gang,
     queue,
@@ -57,6 +58,7 @@ app.add_typer(queue.app, name="queue")
 app.add_typer(storage.app, name="storage")
 app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(demo.app, name="demo")
+app.command(name="doctor")(doctor.doctor)
 app.command(name="version")(version.show)
 
 

@@ -51,6 +51,9 @@ class Api(Protocol):
     its kind wants one, a namespace. What else a method raises it says.
     """
 
+    def server_version(self) -> str:
+        """Tell the version of the API server, such as ``v1.34.1``."""
+
     def get(self, kind: Kind, name: str, *, namespace: str = "") -> Object:
         """Read an object.
 
@@ -117,6 +120,17 @@ class Api(Protocol):
 
         Raises:
             ClusterError: What :meth:`create` would raise.
+        """
+
+    def review(self, kind: Kind, spec: Mapping[str, Any]) -> Object:
+        """Ask the server to judge something, such as an access; nothing is kept.
+
+        Args:
+            kind: The kind of review.
+            spec: What is asked.
+
+        Returns:
+            The answer: the status of the review.
         """
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:

@@ -175,6 +175,12 @@ class Connection:
             raise about.error(Refused, f"{about}: a new object has no resourceVersion: leave it out")
         return self._requests.read("POST", kind.path(namespace=namespace), about, body=body, query=query)
 
+    def review(self, kind: Kind, spec: Mapping[str, Any]) -> Object:
+        """See :meth:`Api.review <gangplan.kube.api.Api.review>`."""
+        body = {"apiVersion": kind.api_version, "kind": kind.name, "spec": spec}
+        answer = self._requests.read("POST", kind.path(), About(verb="create", kind=kind.name), body=body)
+        return answer.get("status") or {}
+
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
         """See :meth:`Api.replace <gangplan.kube.api.Api.replace>`."""
         name, namespace = _named(body)

@@ -42,6 +42,27 @@ CSI_DRIVER = Kind(name="CSIDriver", plural="csidrivers", api_version="storage.k8
 PRIORITY_CLASS = Kind(
     name="PriorityClass", plural="priorityclasses", api_version="scheduling.k8s.io/v1", namespaced=False
 )
+SERVICE = Kind(name="Service", plural="services", api_version="v1")
+ENDPOINTS = Kind(name="EndpointSlice", plural="endpointslices", api_version="discovery.k8s.io/v1")
+ACCOUNT = Kind(name="ServiceAccount", plural="serviceaccounts", api_version="v1")
+DEFINITION = Kind(
+    name="CustomResourceDefinition",
+    plural="customresourcedefinitions",
+    api_version="apiextensions.k8s.io/v1",
+    namespaced=False,
+)
+REVIEW = Kind(
+    name="SelfSubjectAccessReview",
+    plural="selfsubjectaccessreviews",
+    api_version="authorization.k8s.io/v1",
+    namespaced=False,
+)
+SUBJECT_REVIEW = Kind(
+    name="SubjectAccessReview",
+    plural="subjectaccessreviews",
+    api_version="authorization.k8s.io/v1",
+    namespaced=False,
+)
 LEASE = Kind(name="Lease", plural="leases", api_version="coordination.k8s.io/v1")
 
 TFJOB = Kind(name="TFJob", plural="tfjobs", api_version="kubeflow.org/v1")

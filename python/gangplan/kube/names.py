@@ -25,6 +25,9 @@ REPLICA_TYPE = "training.kubeflow.org/replica-type"
 REPLICA_INDEX = "training.kubeflow.org/replica-index"
 """Label that training-operator gives a pod: its index in its replica type."""
 
+VERSION_LABEL = "app.kubernetes.io/version"
+"""Label of our CRDs: the version of gangplan that they are of."""
+
 TOLD_NODE = f"{GROUP}/node"
 """Annotation of a pod: the node that it was told to go to, in the same write that opened its gate."""
 

@@ -29,6 +29,10 @@ class PatientApi:
         """
         self._api, self._patience = api, patience
 
+    def server_version(self) -> str:
+        """See :class:`gangplan.kube.api.Api`."""
+        return self._answered(self._api.server_version)
+
     def get(self, kind: Kind, name: str, *, namespace: str = "") -> Object:
         """See :class:`gangplan.kube.api.Api`."""
         return self._answered(lambda: self._api.get(kind, name, namespace=namespace))
@@ -50,6 +54,10 @@ class PatientApi:
     def would_create(self, kind: Kind, body: Mapping[str, Any]) -> Object:
         """See :class:`gangplan.kube.api.Api`."""
         return self._answered(lambda: self._api.would_create(kind, body))
+
+    def review(self, kind: Kind, spec: Mapping[str, Any]) -> Object:
+        """See :class:`gangplan.kube.api.Api`."""
+        return self._answered(lambda: self._api.review(kind, spec))
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
         """See :class:`gangplan.kube.api.Api`."""

@@ -72,3 +72,24 @@ class NameServer:
         there = [end for end in ends if early or end.get("conditions", {}).get("ready", True)]
         wanted = [end for end in there if not host or end.get("hostname") == host[0]]
         return [address for end in wanted for address in end["addresses"]] or None
+
+
+def publish(address: str, create: Callable[[str, dict[str, Any]], None]) -> None:
+    """Tell the cluster where its names are served, by the Service under which every cluster has that.
+
+    Args:
+        address: Where the server listens.
+        create: Creates an object at a path.
+    """
+    metadata = {"name": "kube-dns", "namespace": "kube-system"}
+    ports = [{"name": "dns", "port": 53, "protocol": "UDP"}]
+    create("/api/v1/namespaces/kube-system/services", {"metadata": metadata, "spec": {"ports": ports}})
+    create(
+        "/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices",
+        {
+            "metadata": {**metadata, "labels": {"kubernetes.io/service-name": "kube-dns"}},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+            "ports": ports,
+        },
+    )

@@ -15,7 +15,7 @@ import requests
 
 from cluster.bed.control_plane import ControlPlane
 from cluster.bed.kwok import start_kwok
-from cluster.bed.name_server import NameServer
+from cluster.bed.name_server import NameServer, publish
 from cluster.bed.network import NODE_ADDRESS
 from cluster.bed.node import Node
 from cluster.bed.process import BedError
@@ -64,6 +64,11 @@ class Supervisor:
     def _start(self, node_grace_s: int) -> None:
         self._plane.start(node_grace_s)
         NameServer(NODE_ADDRESS, self._plane.admin.get)
+        system = "/api/v1/namespaces/kube-system"
+        self._plane.processes.wait_until(
+            "kube-system is there", lambda: self._plane.admin.get(system) is not None, of="apiserver"
+        )
+        publish(NODE_ADDRESS, self._plane.admin.create)
 
     def _add_node(self, name: str, labels: dict[str, str], images: list[str], mounts: dict[str, str]) -> None:
         node = Node(self._plane, name, number=self._nodes_so_far)

@@ -1,0 +1,60 @@
+"""Checks: all of them on one cluster, in the order in which one thing rests on another."""
+
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+
+from gangplan.errors import Forbidden, InvalidInput, Problem
+from gangplan.kube.doctor import image, installed, namespace, nodes, probe, rights
+from gangplan.kube.doctor.exam import Exam
+from gangplan.kube.doctor.finding import Finding, note
+
+Check = Callable[[Exam], Iterator[Finding]]
+
+
+def checks(version: str) -> dict[str, Check]:
+    """Name → check. One check may tell of several matters, each with a name of its own.
+
+    Args:
+        version: The version of gangplan that looks.
+    """
+    return {
+        "server": installed.server,
+        "crds": partial(installed.definitions, version=version),
+        "tfjobs": installed.tfjobs,
+        "namespace": namespace.namespace,
+        "rights": rights.rights,
+        "nodes": nodes.nodes,
+        "dns": nodes.names,
+        "schedulers": nodes.schedulers,
+        "queues": namespace.queues,
+        "quota": namespace.quotas,
+        "volumes": namespace.volumes,
+        "operator": probe.probe,
+        "image": image.image,
+        "pipelines": nodes.services,
+    }
+
+
+def examine(exam: Exam, version: str, *, skip: Collection[str] = ()) -> Iterator[Finding]:
+    """Yield what the checks find, as they find it.
+
+    Args:
+        exam: The cluster.
+        version: The version of gangplan that looks.
+        skip: Names of checks that are left out.
+
+    Raises:
+        InvalidInput: A check that is to be left out is not known.
+        ClusterError: The server does not answer.
+    """
+    known = checks(version)
+    if unknown := sorted(set(skip) - known.keys()):
+        message = f"no check is named {', '.join(unknown)}; known: {', '.join(known)}"
+        raise InvalidInput([Problem("--skip", "UNKNOWN_NAME", message)], "doctor")
+    for name, check in known.items():
+        if name in skip:
+            continue
+        try:
+            yield from check(exam)
+        except Forbidden as error:
+            yield note(name, f"cannot be seen by you: {error}")

@@ -1,0 +1,66 @@
+"""Exam: a cluster that is examined, and what its jobs will ask for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from gangplan.config import Enforcement
+from gangplan.errors import NotFound, NotInstalled
+from gangplan.kube.api import Api, Object
+from gangplan.kube.kinds import NODE, Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exam:
+    """A cluster, seen from one namespace by one identity.
+
+    Attributes:
+        api: Its API server.
+        namespace: Where jobs are to run.
+        clock: Seconds since 1970.
+        sleep: Waits the given seconds.
+        probe: Whether a TFJob may be made and deleted again; its pod never starts.
+        enforcement: Who is to bind the pods of jobs.
+        claim: The claim that jobs are to mount; empty: any.
+        queue: The queue that jobs are to wait in; empty: any.
+        image: An image that is to be pulled by a pod; empty: none.
+        pipelines: URL of Kubeflow Pipelines; empty: the one in the cluster, where it is installed.
+    """
+
+    api: Api
+    namespace: str
+    clock: Callable[[], float]
+    sleep: Callable[[float], None]
+    probe: bool = True
+    enforcement: Enforcement = "default"
+    claim: str = ""
+    queue: str = ""
+    image: str = ""
+    pipelines: str = ""
+
+    def found(self, kind: Kind, name: str, *, namespace: str = "") -> Object | None:
+        """An object, if it is there."""
+        try:
+            return self.api.get(kind, name, namespace=namespace)
+        except (NotFound, NotInstalled):
+            return None
+
+    def all(self, kind: Kind, *, namespace: str = "", labels: str = "") -> tuple[Object, ...]:
+        """All objects of a kind; none where it is not installed."""
+        try:
+            return self.api.list(kind, namespace=namespace, labels=labels).items
+        except NotInstalled:
+            return ()
+
+    def is_served(self, kind: Kind) -> bool:
+        """Whether the server knows a kind."""
+        try:
+            self.api.list(kind, namespace=self.namespace)
+        except NotInstalled:
+            return False
+        return True
+
+    @cached_property
+    def nodes(self) -> tuple[Object, ...]:
+        """The nodes, as they were when they were first asked for."""
+        return self.all(NODE)

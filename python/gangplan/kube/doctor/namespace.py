@@ -1,0 +1,197 @@
+"""What the namespace of a job has and what it forbids: queues, quotas, volumes, sidecars, accounts."""
+
+from collections.abc import Iterator
+
+from gangplan.errors import Forbidden
+from gangplan.kube.doctor.exam import Exam
+from gangplan.kube.doctor.finding import Finding, Level, fault, note, ok, warning
+from gangplan.kube.doctor.rights import GRANTS, may_as
+from gangplan.kube.kinds import ACCOUNT, CLAIM, GANG_QUEUE, NAMESPACE, QUOTA, VOLCANO_QUEUE
+from gangplan.solver import parse_quantity
+
+PROFILE = ("app.kubernetes.io/part-of", "kubeflow-profile")
+"""Label of a namespace that Kubeflow made for a profile."""
+
+EDITOR = "default-editor"
+"""The account under which a profile's notebooks and pipelines run."""
+
+MANY = frozenset({"ReadWriteMany"})
+
+
+def namespace(exam: Exam) -> Iterator[Finding]:
+    """The namespace is there, and puts no sidecars into pods."""
+    name = exam.namespace
+    found = exam.found(NAMESPACE, name)
+    if found is None:
+        yield fault(
+            "namespace",
+            f"there is no namespace {name}",
+            why="jobs run in it",
+            cure=f"kubectl create namespace {name}    # or name another: gangplan doctor -n NAMESPACE",
+        )
+        return
+    labels = found["metadata"].get("labels") or {}
+    injects = labels.get("istio-injection") == "enabled" or "istio.io/rev" in labels
+    if injects:
+        yield note(
+            "istio",
+            f"istio puts a sidecar into pods of {name}; those of our jobs ask for none",
+            why="a sidecar never ends, so that a job with one never does; the probe sees whether they are heard",
+        )
+    else:
+        yield ok("istio", f"istio does not touch pods of {name}")
+    if labels.get(PROFILE[0]) == PROFILE[1]:
+        yield from _profile(exam)
+
+
+def _profile(exam: Exam) -> Iterator[Finding]:
+    """The account of a Kubeflow profile may submit."""
+    name = exam.namespace
+    if exam.found(ACCOUNT, EDITOR, namespace=name) is None:
+        yield fault(
+            "profile",
+            f"{name} is a Kubeflow profile without the account {EDITOR}",
+            why="its notebooks and pipelines run under that account",
+            cure=f"kubectl create serviceaccount {EDITOR} -n {name}    # or make the Profile anew",
+        )
+        return
+    launch = next(grant for grant in GRANTS if grant.role == "gangplan-launch")
+    try:
+        lacks = may_as(exam, EDITOR, (rule for rule in launch.rules if not rule.serves))
+    except Forbidden:
+        yield note("profile", f"what {name}/{EDITOR} may do cannot be asked by you")
+        return
+    if lacks:
+        bound = launch.binds.format(namespace=name)
+        yield fault(
+            "profile",
+            f"{name}/{EDITOR} may not {', '.join(lacks)}",
+            why="pipelines of this profile run under that account, and launch jobs",
+            cure=f"{bound} --serviceaccount={name}:{EDITOR}    # {launch.file} has the rules",
+        )
+    else:
+        yield ok("profile", f"{name}/{EDITOR} may launch jobs")
+
+
+def queues(exam: Exam) -> Iterator[Finding]:
+    """The queues are open."""
+    found = {item["metadata"]["name"]: item for item in exam.all(GANG_QUEUE)}
+    if exam.queue and exam.queue not in found:
+        yield fault(
+            "queues",
+            f"there is no queue {exam.queue}; known: {', '.join(sorted(found)) or 'none'}",
+            why="a gang that names it is refused",
+            cure=f"gangplan queue set {exam.queue}",
+        )
+    closed = sorted(name for name, item in found.items() if item.get("spec", {}).get("open") is False)
+    for name in closed:
+        tell = fault if name == exam.queue else warning
+        yield tell(
+            "queues",
+            f"the queue {name} is closed",
+            why="it admits nothing new",
+            cure=f"gangplan queue set {name} --open",
+        )
+    for item in exam.all(VOLCANO_QUEUE):
+        state = (item.get("status") or {}).get("state")
+        if state and state != "Open":
+            name = item["metadata"]["name"]
+            yield warning(
+                "queues",
+                f"Volcano's queue {name} is {state}",
+                why="Volcano lets nothing new into it",
+                cure=f"vcctl queue operate -a open -n {name}",
+            )
+    if found and not closed:
+        yield ok("queues", f"{len(found)} queues are open")
+    elif not found:
+        yield ok("queues", "there are no queues: gangs wait in one line")
+
+
+def quotas(exam: Exam) -> Iterator[Finding]:
+    """The quotas of the namespace leave room."""
+    found = exam.all(QUOTA, namespace=exam.namespace)
+    for quota in found:
+        name, status = quota["metadata"]["name"], quota.get("status") or {}
+        hard, used = (
+            status.get("hard") or (quota.get("spec") or {}).get("hard") or {},
+            status.get("used") or {},
+        )
+        spent = sorted(key for key, limit in hard.items() if _is_spent(key, limit, used.get(key, "0")))
+        if spent:
+            text = ", ".join(f"{key} {used.get(key, '0')} of {hard[key]}" for key in spent)
+            none_ever = any(_amount(key, hard[key]) == 0 for key in spent)
+            tell = fault if none_ever and {"pods", "requests.cpu"} & set(spent) else warning
+            yield tell(
+                "quota",
+                f"the quota {name} is used up: {text}",
+                why="the server refuses pods that ask for more of it; a gang waits until there is room",
+                cure=f"kubectl describe quota {name} -n {exam.namespace}    # then raise it, or end jobs: gangplan list",
+            )
+    if not found:
+        yield ok("quota", f"no quota limits {exam.namespace}")
+    elif all(not _spent(quota) for quota in found):
+        yield ok("quota", f"the quotas of {exam.namespace} leave room")
+
+
+def _spent(quota: dict[str, object]) -> bool:
+    status = quota.get("status")
+    hard = status.get("hard") or {} if isinstance(status, dict) else {}
+    used = status.get("used") or {} if isinstance(status, dict) else {}
+    return any(_is_spent(key, limit, used.get(key, "0")) for key, limit in hard.items())
+
+
+def _is_spent(key: str, limit: str, used: str) -> bool:
+    return _amount(key, used) >= _amount(key, limit)
+
+
+def _amount(key: str, text: str) -> int:
+    resource = key.removeprefix("requests.").removeprefix("limits.")
+    return parse_quantity(resource, text, round_up=False)
+
+
+def volumes(exam: Exam) -> Iterator[Finding]:
+    """There is a volume that all replicas can mount."""
+    claims = {item["metadata"]["name"]: item for item in exam.all(CLAIM, namespace=exam.namespace)}
+    where = exam.namespace
+    if exam.claim:
+        if exam.claim not in claims:
+            yield fault(
+                "volumes",
+                f"there is no claim {exam.claim} in {where}; known: {', '.join(sorted(claims)) or 'none'}",
+                why="a job that mounts it is refused",
+                cure=f"gangplan storage nfs {exam.claim} -n {where} --help    # or nas, hostpath",
+            )
+            return
+        claims = {exam.claim: claims[exam.claim]}
+    shared = []
+    for name, claim in sorted(claims.items()):
+        phase = (claim.get("status") or {}).get("phase") or "Pending"
+        modes = frozenset(claim["spec"].get("accessModes") or ())
+        level: Level = "fault" if exam.claim else "warning"
+        if phase != "Bound":
+            yield Finding(
+                check="volumes",
+                level=level,
+                what=f"the claim {name} is {phase}",
+                why="pods that mount it wait for it, a gang whole",
+                cure=f"gangplan storage check {name} -n {where}",
+            )
+        elif modes & MANY:
+            shared.append(name)
+        elif exam.claim:
+            yield warning(
+                "volumes",
+                f"the claim {name} is {', '.join(sorted(modes))}",
+                why="replicas on several nodes cannot mount it: gangs that do are refused unless they need one node only",
+                cure=f"gangplan storage nfs {name}-shared -n {where} --help    # a claim that is ReadWriteMany",
+            )
+    if shared:
+        yield ok("volumes", f"all replicas can mount: {', '.join(shared)}")
+    elif not exam.claim:
+        yield note(
+            "volumes",
+            f"no claim in {where} can be mounted by replicas on several nodes (ReadWriteMany)",
+            why="checkpoints and models of a job are lost with its pods",
+            cure=f"gangplan storage nfs NAME -n {where} --help    # or nas, hostpath",
+        )

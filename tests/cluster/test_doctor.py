@@ -1,0 +1,115 @@
+"""The doctor on a real cluster: content with what runs, and its cures mend what was broken, as they are printed."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cluster.bed.image import BUSYBOX
+from cluster.bed.outside import ACCOUNT, Cluster
+from cluster.objects import pods_of
+from cluster.submissions import install
+from cluster.volumes import share
+from gangplan.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+NewNamespace = Callable[[Cluster], str]
+
+
+@pytest.fixture
+def cluster(real: Cluster) -> Cluster:
+    """Two real nodes, the operator, and what `deploy/` installs."""
+    install(real)
+    return real
+
+
+def examined(
+    cluster: Cluster, namespace: str, *words: str, user: str | None = None
+) -> tuple[bool, dict[str, list[dict]]]:
+    """Whether a job would run, and the findings by check."""
+    file = cluster.kubeconfig() if user is None else cluster.kubeconfig(user)
+    where = ["-n", namespace, "--kubeconfig", str(file)]
+    ran = CliRunner().invoke(app, ["doctor", *where, *words, "-o", "json"])
+    told = json.loads(ran.stdout)
+    assert ran.exit_code == (0 if told["healthy"] else 1), ran.output
+    findings: dict[str, list[dict]] = {}
+    for finding in told["findings"]:
+        findings.setdefault(finding["check"], []).append(finding)
+    return told["healthy"], findings
+
+
+def apply(cluster: Cluster, cure: str, **names: str) -> None:
+    """Run a cure as it is printed, with names in the place of its capital words."""
+    words = [names.get(word, word) for word in shlex.split(cure, comments=True)]
+    assert words[0] == "kubectl", cure
+    words = [
+        str(ROOT / word) if word == "deploy/" else word.replace("USER", names.get("USER", ""))
+        for word in words
+    ]
+    cluster.kubectl(*words[1:])
+
+
+def test_a_cluster_on_which_jobs_run_is_sound(
+    cluster: Cluster, new_namespace: NewNamespace, tmp_path: Path
+) -> None:
+    namespace = new_namespace(cluster)
+    share(cluster, namespace, "shared", tmp_path / "shared")
+    healthy, found = examined(cluster, namespace, "--volume", "shared", "--image", BUSYBOX)
+    assert healthy, found
+    told = {check: [finding["level"] for finding in findings] for check, findings in found.items()}
+    for check in ("server", "crds", "tfjobs", "rights", "nodes", "gpus", "dns", "quota", "volumes", "clock",
+                  "operator", "enforcement", "istio", "image"):  # fmt: skip
+        assert set(told[check]) == {"ok"}, (check, found[check])
+    assert pods_of(cluster, namespace) == {}
+    assert json.loads(cluster.kubectl("get", "tfjobs", "-n", namespace, "-o", "json"))["items"] == []
+
+
+def test_a_kind_that_was_removed_is_missed_and_the_cure_brings_it_back(
+    cluster: Cluster, new_namespace: NewNamespace
+) -> None:
+    namespace = new_namespace(cluster)
+    cluster.kubectl("delete", "crd", "gangtopologies.gangplan.dev")
+    healthy, found = examined(cluster, namespace, "--no-probe")
+    (told,) = [finding for finding in found["crds"] if finding["level"] == "fault"]
+    assert (healthy, "GangTopology" in told["what"]) == (False, True)
+    apply(cluster, told["cure"])
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "-l", "app.kubernetes.io/name=gangplan")
+    assert examined(cluster, namespace, "--no-probe")[0]
+
+
+def test_a_user_without_rights_is_told_each_and_the_cures_give_them(
+    cluster: Cluster, new_namespace: NewNamespace
+) -> None:
+    namespace = new_namespace(cluster)
+    cluster.kubectl("create", "serviceaccount", "ann", "-n", namespace)
+    user = f"{ACCOUNT}{namespace}:ann"
+    healthy, found = examined(cluster, namespace, user=user)
+    lacking = found["rights"]
+    assert not healthy
+    assert len(lacking) > 20, lacking
+    assert {finding["level"] for finding in lacking} == {"fault", "warning"}
+    for cure in dict.fromkeys(finding["cure"] for finding in lacking):
+        apply(cluster, cure, USER=user)
+    cluster.wait_until(
+        "the rights are there", lambda: examined(cluster, namespace, "--no-probe", user=user)[0]
+    )
+    healthy, found = examined(cluster, namespace, user=user)
+    assert healthy, found
+    assert [finding["level"] for finding in found["rights"]] == ["ok"]
+    assert [finding["level"] for finding in found["operator"]] == ["ok"]
+
+
+def test_an_image_that_is_not_there_is_told_with_the_node_that_looked(
+    cluster: Cluster, new_namespace: NewNamespace
+) -> None:
+    namespace = new_namespace(cluster)
+    others = ["server", "crds", "tfjobs", "namespace", "rights", "nodes", "dns", "operator", "pipelines"]
+    skip = [word for other in others for word in ("--skip", other)]
+    healthy, found = examined(cluster, namespace, "--image", "localhost/none:1", *skip)
+    (told,) = found["image"]
+    assert (healthy, told["level"]) == (False, "fault")
+    assert "cannot pull localhost/none:1" in told["what"]
+    assert pods_of(cluster, namespace) == {}
