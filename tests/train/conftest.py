@@ -1,6 +1,7 @@
 """A runtime that imports TensorFlow once for all trainings of these tests."""
 
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -71,21 +72,44 @@ class Training:
 
 @pytest.fixture
 def train(runtime: LocalRuntime, tmp_path: Path) -> Iterator[Callable[..., Training]]:
-    """Start the classifier with replicas such as ``"chief ps 2*worker"`` and more arguments."""
+    """Start the classifier with replicas such as ``"chief ps 2*worker"`` and more arguments.
+
+    ``first`` names what the shell of a role, or of one replica, does before: ``{"ps-0": "umask 027"}``.
+    """
     names: list[str] = []
 
     def start(
-        roles: str, *words: str, out: Path | None = None, restart: str = "Never", env: dict | None = None
+        roles: str,
+        *words: str,
+        out: Path | None = None,
+        restart: str = "Never",
+        env: dict | None = None,
+        first: dict[str, str] | None = None,
     ) -> Training:
         name = f"job-{time.time_ns()}"
         names.append(name)
         folder = out or tmp_path / "out"
         command = ("python", "-m", "gangplan.train.classifier", "--out", str(folder), *words)
+        first = first or {}
+
+        def begun(role: str, name: str) -> tuple[str, ...]:
+            before = first.get(name, first.get(role))
+            if before is None:
+                return command
+            return ("sh", "-c", f'{before} && exec "$@"', "sh", sys.executable, *command[1:])
+
         replicas = []
         for part in roles.split():
             count, _, role = part.rpartition("*")
             replicas += [
-                ReplicaSpec(role=role, index=i, node="n1", command=command, restart=restart, env=env or {})
+                ReplicaSpec(
+                    role=role,
+                    index=i,
+                    node="n1",
+                    command=begun(role, f"{role}-{i}"),
+                    restart=restart,
+                    env=env or {},
+                )
                 for i in range(int(count or 1))
             ]
         runtime.submit(Job(name=name, run_id=name, replicas=tuple(replicas)))

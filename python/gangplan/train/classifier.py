@@ -4,16 +4,18 @@ The same command runs in every replica; TF_CONFIG says which one it is. Under ``
 
 ========================  ======================================================================
 ``model/``                SavedModel, ``images -> probabilities``
-``checkpoints/``          the last two states; ``--resume`` goes on from the last
+``checkpoints/``          the last two states; ``--resume`` goes on from the last; with parameter servers a part of
+                          each: what lies on it
 ``events/``               event files for TensorBoard
 ``history.json``          ``[{"step", "loss", "accuracy", "seconds"}, …]``, grows while training
 ``result.json``           accuracy on images that were never trained on, speed, versions; written last
 ========================  ======================================================================
 
-Only the chief (without one: worker 0) writes there, so the other replicas need no volume. When a worker of a
-parameter-server job ends, the others go on. When a parameter server or the chief ends, the variables are lost:
-the chief fails. With ``--resume`` a training goes on from its last checkpoint: after replicas were started again
-in place (``restartPolicy: OnFailure``), and in another job, with any number of replicas and any strategy.
+The chief (without one: worker 0) and the parameter servers write there: all of them need the folder, on a volume that
+they share. Workers do not. When a worker of a parameter-server job ends, the others go on. When a parameter server or
+the chief ends, the variables are lost: the chief fails. With ``--resume`` a training goes on from its last
+checkpoint: after replicas were started again in place (``restartPolicy: OnFailure``), and in another job, with any
+number of replicas and any strategy.
 
 Exit codes: 0 done; 3 bad input; 98 a server's port was taken, start again with others; 1 anything else.
 """
@@ -35,6 +37,7 @@ from gangplan.train.data import ImageData, load
 from gangplan.train.evaluator import follow, judge
 from gangplan.train.loop import Settings, check_finite, make_loop, make_optimizer
 from gangplan.train.network import build, export
+from gangplan.train.reach import check_servers_write
 from gangplan.train.strategy import CHOICES, Seat, make_strategy, serve, take_seat
 from gangplan.train.words import say
 
@@ -124,6 +127,8 @@ def _train(seat: Seat, data: ImageData, options: argparse.Namespace) -> None:
     say(f"{seat.role}-{seat.index} of {who}: {seat.kind} training on {data.name}, {total} steps")
     strategy = make_strategy(seat)
     leader = _Leader(data, options, total) if seat.leads else None
+    if leader and seat.kind == "ps":
+        check_servers_write(leader.checkpoints, seat.replicas["ps"])
     # Replicas that train together must agree on where to go on; the leader's files need not be theirs.
     done = _agree(strategy, seat, leader.restore() if leader else 0)
     settings = Settings(
@@ -133,7 +138,7 @@ def _train(seat: Seat, data: ImageData, options: argparse.Namespace) -> None:
     if done:
         _spread(strategy, seat, loop, leader.copy if leader else None)
     if leader:
-        leader.begin(done)
+        leader.begin(done, seat, loop)
     step = done
     log_every = options.log_every or max(1, total // 20)
     while step < total:
@@ -142,9 +147,9 @@ def _train(seat: Seat, data: ImageData, options: argparse.Namespace) -> None:
         step += count
         check_finite(loss, step)
         if leader:
-            leader.note(loop, step, loss, accuracy)
+            leader.note(step, loss, accuracy)
     if leader:
-        leader.finish(loop, seat)
+        leader.finish(seat)
 
 
 def _agree(strategy: Any, seat: Seat, step: int) -> int:
@@ -158,10 +163,10 @@ def _spread(strategy: Any, seat: Seat, loop: Any, copy: checkpoint.Copy | None) 
     """Set the state of the training to the leader's copy, on all replicas."""
     if seat.kind != "mirrored":
         assert copy is not None
-        copy.give(loop.network, loop.optimizer)
+        copy.give(checkpoint.State(loop.network, loop.optimizer))
         return
     variables = [*loop.network.variables, *loop.optimizer.variables]
-    source = copy.state() if copy else [tf.zeros_like(variable.numpy()) for variable in variables]
+    source = copy.variables if copy else [tf.zeros_like(variable.numpy()) for variable in variables]
     flat = [tf.reshape(tf.cast(value, tf.float64), [-1]) for value in source]
     parts = tf.split(_sum(strategy, tf.concat(flat, 0)), [len(part) for part in flat])
     for variable, part in zip(variables, parts, strict=True):
@@ -184,7 +189,7 @@ class _Leader:
     def __init__(self, data: ImageData, options: argparse.Namespace, total: int) -> None:
         self._data, self._options, self._total = data, options, total
         self._out: Path = options.out
-        self._checkpoints = self._out / "checkpoints"
+        self.checkpoints = self._out / "checkpoints"
         try:
             self._out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -199,26 +204,31 @@ class _Leader:
         """Give the steps done by earlier starts, with their state in the copy."""
         done = 0
         if self._options.resume:
-            done = min(self.copy.restore(self._checkpoints) or 0, self._total)
+            done = min(self.copy.restore(self.checkpoints) or 0, self._total)
+            checkpoint.tidy(self.checkpoints)
         else:
-            checkpoint.forget(self._checkpoints)
+            checkpoint.forget(self.checkpoints)
         progress.forget(self._out, resume=done > 0)
         return done
 
-    def begin(self, done: int) -> None:
+    def begin(self, done: int, seat: Seat, loop: Any) -> None:
         self._first = self._saved = done
+        trained = checkpoint.State(loop.network, loop.optimizer)
+        # Variables on servers are written where they are; mirrored ones would all have to be written together.
+        self._written = trained if seat.kind == "ps" else self.copy
+        self._take = self.copy.follow(trained)
         if done:
             say(f"resumed at step {done}")
         self._progress = progress.Progress(self._out, self._total, done)
 
-    def note(self, loop: Any, step: int, loss: float, accuracy: float) -> None:
+    def note(self, step: int, loss: float, accuracy: float) -> None:
         self._progress.tell(step, loss, accuracy)
         if step - self._saved >= self._every and step < self._total:
-            self._progress.tell_test(step, *self._save(loop, step))
+            self._progress.tell_test(step, *self._save(step))
 
-    def finish(self, loop: Any, seat: Seat) -> None:
+    def finish(self, seat: Seat) -> None:
         seconds = self._progress.seconds
-        loss, accuracy = self._save(loop, self._total)
+        loss, accuracy = self._save(self._total)
         self._progress.tell_test(self._total, loss, accuracy)
         signature = export(self.copy.network, self._data.image_shape, self._out / "model")
         steps = self._total - self._first
@@ -246,14 +256,15 @@ class _Leader:
         )
         say(f"model written to {self._out / 'model'}")
 
-    def _save(self, loop: Any, step: int) -> tuple[float, float]:
+    def _save(self, step: int) -> tuple[float, float]:
         """Keep the state, and give its loss and accuracy on the test images."""
-        self.copy.take(loop.network, loop.optimizer, step)
+        self._take()
         loss, accuracy = judge(self.copy.network, self._data)
         # The last step itself may have spoiled the weights; nothing can go on from such a checkpoint.
         check_finite(loss, step)
-        self.copy.save(self._checkpoints)
-        self._saved = step
+        if step != self._saved:
+            self._written.save(self.checkpoints, step)
+            self._saved = step
         return loss, accuracy
 
 
