@@ -17,6 +17,7 @@ from typing import Literal
 from gangplan import solver
 from gangplan.config import Terms
 from gangplan.errors import Conflict, InvalidInput, Refused
+from gangplan.node_choice import Decided, Solved, decide_on_kinds
 from gangplan.options import SolveOptions
 from gangplan.plan import Earmark, Plan, Rejection
 from gangplan.record import WAITING, GangRecord, Outcome, Owner, Reservation, enter
@@ -65,9 +66,8 @@ def cycle(
     """
     before = {record.name: record for record in sorted(records, key=lambda record: record.name)}
     after = dict(before)
-    snapshot, plan, unsound = decide(
-        cluster, tuple(before.values()), now=now, terms=terms, members=members, gaps=gaps
-    )
+    decided = decide(cluster, tuple(before.values()), now=now, terms=terms, members=members, gaps=gaps)
+    plan = decided.plan
     for name in sorted(plan.placements.keys() & before.keys()):
         record = after[name]
         if record.phase == "Impossible":
@@ -76,7 +76,7 @@ def cycle(
             replace(record, bypassed=0),
             "Reserved",
             now=now,
-            reason="admitted: room for the whole gang is reserved",
+            reason="; ".join(filter(None, (ADMITTED, decided.kinds.get(name)))),
             reservation=Reservation(placement=plan.placements[name], expires_at=now + terms.reservation_s),
             owner=record.owner,
         )
@@ -90,11 +90,15 @@ def cycle(
         beside = started.get(record.gang.queue, [])
         bypassed = record.bypassed + len(beside) - bisect(beside, _order(record))
         after[name] = replace(record, rejection=rejection, position=rejection.position, bypassed=bypassed)
-    for name, reason in sorted(unsound.items()):
+    for name, reason in sorted(decided.unsound.items()):
         record = _waits(after[name], "Impossible", reason, now)
         after[name] = replace(record, rejection=None, position=None)
     writes = tuple(record for name, record in after.items() if record != before[name])
-    return Decision(snapshot=snapshot, plan=plan, writes=writes)
+    return Decision(snapshot=decided.snapshot, plan=plan, writes=writes)
+
+
+ADMITTED = "admitted: room for the whole gang is reserved"
+"""The reason of a gang that may start."""
 
 
 def _reason(rejection: Rejection, kept: Earmark | None) -> str:
@@ -123,7 +127,7 @@ def decide(
     terms: Terms,
     members: Mapping[str, Member] | None = None,
     gaps: Gaps = Gaps(),  # noqa: B008 -- it is frozen
-) -> tuple[Snapshot, Plan, dict[str, str]]:
+) -> Decided:
     """Solve for all gangs together; one that names what this cluster does not have does not stop the others.
 
     Args:
@@ -133,32 +137,30 @@ def decide(
         terms: How long things are kept, and when room is.
         members: As for :func:`cycle`.
         gaps: As for :func:`cycle`.
-
-    Returns:
-        The snapshot without such gangs, the plan for it, and such gangs with what is wrong with them.
     """
     options = SolveOptions(
         bypass="earmark",
         earmark_after_s=int(terms.earmark_s),
         earmark_after_bypasses=terms.earmark_bypasses,
     )
-    unsound: dict[str, str] = {}
-    while True:
-        taken = [record for record in records if record.name not in unsound]
-        snapshot = combine(cluster, taken, now=now, members=members)
-        try:
-            plan = solver.solve(snapshot, options)
-            return snapshot, with_recovery(snapshot, plan, options), unsound
-        except InvalidInput as error:
-            waiting = {record.name for record in taken if record.phase in WAITING}
-            blamed = {
-                name: text
-                for name, text in at_fault(snapshot, error.problems, gaps).items()
-                if name in waiting
-            }
-            if not blamed:
-                raise
-            unsound |= blamed
+
+    def solve(records: Sequence[GangRecord]) -> Solved:
+        unsound: dict[str, str] = {}
+        while True:
+            taken = [record for record in records if record.name not in unsound]
+            snapshot = combine(cluster, taken, now=now, members=members)
+            try:
+                plan = solver.solve(snapshot, options)
+                return snapshot, with_recovery(snapshot, plan, options), unsound
+            except InvalidInput as error:
+                waiting = {record.name for record in taken if record.phase in WAITING}
+                at = at_fault(snapshot, error.problems, gaps)
+                blamed = {name: text for name, text in at.items() if name in waiting}
+                if not blamed:
+                    raise
+                unsound |= blamed
+
+    return decide_on_kinds(records, cluster.nodes, solve)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

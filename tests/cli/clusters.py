@@ -53,11 +53,20 @@ class Commands:
         """Run a command, however it ends."""
         return CliRunner().invoke(app, words, input=stdin)
 
+    def add_virtual_node(self, name: str, **labels: str) -> None:
+        """Add a ready node behind which there is a cloud."""
+        taint = {"key": "virtual-kubelet.io/provider", "value": "alibabacloud", "effect": "NoSchedule"}
+        about = {"name": name, "labels": {"type": "virtual-kubelet", **labels}}
+        self._add_node(about, {"taints": [taint]}, dict.fromkeys(ALLOCATABLE, "1000") | {"memory": "4Ti"})
+
     def add_node(self, name: str, **labels: str) -> None:
         """Add a ready node with 8 cores and 4 GPUs."""
-        status = {"allocatable": ALLOCATABLE, "conditions": [{"type": "Ready", "status": "True"}]}
-        self._create(NODE, {"metadata": {"name": name, "labels": labels}, "spec": {}})
-        self.server.patch(NODE, name, {"status": status}, subresource="status")
+        self._add_node({"name": name, "labels": labels}, {}, ALLOCATABLE)
+
+    def _add_node(self, about: dict[str, Any], spec: dict[str, Any], allocatable: dict[str, str]) -> None:
+        status = {"allocatable": allocatable, "conditions": [{"type": "Ready", "status": "True"}]}
+        self._create(NODE, {"metadata": about, "spec": spec})
+        self.server.patch(NODE, about["name"], {"status": status}, subresource="status")
 
     def add_gang(self, name: str, workers: int, *, namespace: str = "default", **spec: object) -> None:
         """Add a gang of workers with a GPU each, which waits."""

@@ -86,10 +86,10 @@ def decided(server: ApiServer, *gangs: gp.Gang):
     view = KubeCluster(server, clock=lambda: 0.0, monotonic=lambda: 0.0)
     seen = view.read()
     records = [new(gang, uid=gang.name, run_id="r", now=0.0) for gang in gangs]
-    _, plan, unsound = admission.decide(
+    decided = admission.decide(
         seen.snapshot, records, now=0.0, terms=TERMS, members=seen.members, gaps=seen.gaps
     )
-    return plan, unsound
+    return decided.plan, decided.unsound
 
 
 def gang(name: str, **more) -> gp.Gang:

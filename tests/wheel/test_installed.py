@@ -63,6 +63,7 @@ def test_the_wheel_holds_the_package_and_the_compiled_pipelines_only(wheel):
     assert "gangplan/compiled/train.yaml" in names
     assert "gangplan/py.typed" in names
     assert "gangplan/report/page.html.j2" in names
+    assert "gangplan/profiles/ask-eci.toml" in names
     assert {name.split("/")[0] for name in names} - {names[-1].split("/")[0]} == {"gangplan"}
     assert "abi3" in wheel.name
 

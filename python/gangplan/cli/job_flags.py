@@ -1,15 +1,12 @@
 """Flags of submit that describe a job without a file; what is wrong with them is told by their names."""
 
-import functools
-import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from gangplan.cli.flag_groups import flag
 from gangplan.errors import InvalidInput, Problem
 
 if TYPE_CHECKING:
@@ -26,10 +23,7 @@ _WHOLE, _PLACE = "A job without a file", "A job without a file: where it waits a
 
 
 def _flag(name: str, text: str, panel: str = _WHOLE, **more: Any) -> Any:
-    """A flag that may be left out."""
-    return field(
-        default=None, metadata={"option": typer.Option(name, help=text, rich_help_panel=panel, **more)}
-    )
+    return flag(name, text, panel, **more)
 
 
 def _count(role: str) -> Any:
@@ -108,30 +102,6 @@ class JobFlags:
             said = {what: value for what, value in given.items() if value is not None}
             found[role] = RoleSize(replicas=getattr(self, role) or 0, **said)
         return found
-
-
-def takes_job_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the flags of a job; it gets them together, as its argument ``job``."""
-    hints = get_type_hints(JobFlags)
-    flags = [
-        inspect.Parameter(
-            item.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[hints[item.name], item.metadata["option"]],
-        )
-        for item in fields(JobFlags)
-    ]
-    signature = inspect.signature(command)
-    others = [item for name, item in signature.parameters.items() if name != "job"]
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        job = JobFlags(**{item.name: given.pop(item.name) for item in flags})
-        command(job=job, **given)
-
-    run.__signature__ = signature.replace(parameters=[*others, *flags])  # type: ignore[attr-defined]
-    return run
 
 
 def manifest_of(

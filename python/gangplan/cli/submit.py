@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gangplan.cli import exits, render
-from gangplan.cli.job_flags import JobFlags, manifest_of, takes_job_flags, told_by_flags
+from gangplan.cli.flag_groups import takes
+from gangplan.cli.job_flags import JobFlags, manifest_of, told_by_flags
 from gangplan.cli.options import Context, Kubeconfig, Output
+from gangplan.cli.pod_flags import PodFlags
 from gangplan.cli.where_it_runs import where_it_runs
 from gangplan.config import Enforcement, settings
 from gangplan.errors import Forbidden, InvalidInput, Problem
@@ -36,9 +38,11 @@ gang waits or runs, it is waited for much longer."""
 
 
 @exits.guarded
-@takes_job_flags
+@takes(PodFlags, "pods")
+@takes(JobFlags, "job")
 def submit(
     job: JobFlags,
+    pods: PodFlags,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -108,7 +112,7 @@ def submit(
 
     run_id = run or uuid.uuid4().hex
     see_that_it_is_a_run_id(run_id, path="--run-id")
-    manifest = _manifest(job, words or [], volumes or [], run_id)
+    manifest = pods.told(_manifest(job, words or [], volumes or [], run_id))
     if namespace:
         see_that_it_is_a_name(namespace, of="namespace")
     said = manifest["metadata"].get("namespace")
@@ -136,6 +140,8 @@ def submit(
             lambda: as_it_stands(taken, cluster, cluster.store(), now=time.time(), terms=settings().terms),
             _retries(FIRST_CONTACT_S),
         )
+        for note in wanted.notes:
+            render.progress(f"note: {note}")
         if dry_run:
             _show(cluster, wanted, output)
             return
@@ -223,17 +229,26 @@ def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -
 
     now = time.time()
     record = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
-    snapshot, plan, unsound = cluster.decide(now=now, terms=settings().terms, also=record)
+    decided = cluster.decided(now=now, terms=settings().terms, also=record)
+    snapshot, plan, unsound = decided.snapshot, decided.plan, decided.unsound
     if output is not render.Format.TABLE:
         name = wanted.gang.name
         answer = {"placement": plan.placements.get(name), "rejection": plan.rejections.get(name)}
-        render.emit({"manifest": wanted.manifest, **answer, "unsound": unsound.get(name)}, output)
+        render.emit(
+            {
+                "manifest": wanted.manifest,
+                **answer,
+                "unsound": unsound.get(name),
+                "kind": decided.kinds.get(name),
+            },
+            output,
+        )
     elif (problem := unsound.get(wanted.gang.name)) is not None:
         render.say(write(wanted.manifest))
         render.say(f"{wanted.gang.name} would wait for ever: {problem}")
     else:
         render.say(write(wanted.manifest))
-        render.say(explain(wanted.gang.name, snapshot, plan).as_text())
+        render.say(explain(wanted.gang.name, snapshot, plan, kinds=decided.kinds).as_text())
     if wanted.gang.name not in plan.placements:
         raise typer.Exit(exits.NO)
 

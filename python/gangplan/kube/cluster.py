@@ -14,6 +14,7 @@ from gangplan.kube.lease import PULSE_S, LeaseLock
 from gangplan.kube.pulse import Pulse
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.kube.store import GangStore
+from gangplan.node_choice import Decided
 from gangplan.plan import Plan
 from gangplan.record import GangRecord, Owner
 from gangplan.snapshot import Snapshot
@@ -69,6 +70,11 @@ class KubeCluster:
     def decide(
         self, *, now: float, terms: Terms, also: GangRecord | None = None
     ) -> tuple[Snapshot, Plan, dict[str, str]]:
+        """The same as :meth:`decided`, without the kinds of nodes: snapshot, plan, and unsound gangs."""
+        decided = self.decided(now=now, terms=terms, also=also)
+        return decided.snapshot, decided.plan, decided.unsound
+
+    def decided(self, *, now: float, terms: Terms, also: GangRecord | None = None) -> Decided:
         """What a cycle would decide now, as :func:`gangplan.admission.decide` gives it; nothing is written.
 
         Args:

@@ -80,19 +80,20 @@ def training_job(
         keep_s: Seconds that the ended job is kept for its logs.
         env: Environment of every replica, taken literally too.
     """
-    notes = {
+    asked = {
         QUEUE: request.queue,
         PRIORITY: str(request.priority) if request.priority else "",
         REQUIRED_LEVEL: request.required,
         PREFERRED_LEVEL: request.preferred,
     }
+    notes = {key: value for key, value in asked.items() if value}
     return {
         "apiVersion": TFJOB_API,
         "kind": TFJOB_KIND,
         "metadata": {
             "name": name,
             "labels": {RUN_ID: run_id},
-            "annotations": {key: value for key, value in notes.items() if value},
+            **({"annotations": notes} if notes else {}),
         },
         "spec": {
             "runPolicy": {

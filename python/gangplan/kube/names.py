@@ -3,6 +3,7 @@
 import re
 
 from gangplan.errors import InvalidInput, Problem
+from gangplan.node_kinds import ALLOW_SPLIT
 from gangplan.runtime import RestartPolicy, SuccessPolicy
 
 GROUP = "gangplan.dev"
@@ -49,7 +50,7 @@ REQUIRED_LEVEL = f"{GROUP}/required-level"
 PREFERRED_LEVEL = f"{GROUP}/preferred-level"
 """Annotation of a TFJob: the topology level that the gang should not cross."""
 
-NOTES = (QUEUE, PRIORITY, REQUIRED_LEVEL, PREFERRED_LEVEL)
+NOTES = (QUEUE, PRIORITY, REQUIRED_LEVEL, PREFERRED_LEVEL, ALLOW_SPLIT)
 """The annotations of ours that a TFJob may have."""
 
 VOLUME_LABEL = f"{GROUP}/volume"
@@ -83,6 +84,15 @@ NAME_LIMIT = 63
 
 HOSTNAME = "kubernetes.io/hostname"
 """Label of a node: its name, as its kubelet knows it."""
+
+ECI_SPECS = "k8s.aliyun.com/eci-use-specs"
+"""Annotation of a pod: the instances of Alibaba Cloud that it may be, in order of preference."""
+
+ECI_IMAGE_CACHE = "k8s.aliyun.com/eci-image-cache"
+"""Annotation of a pod: ``"true"`` lets it start from an image that Alibaba Cloud has cached."""
+
+CCI_BURST = "bursting.cci.io/burst-to-cci"
+"""Label of a pod: whether Huawei Cloud runs it as a container instance."""
 
 VOLCANO = "volcano"
 """Name of Volcano as a scheduler of pods."""

@@ -27,6 +27,7 @@ from gangplan.kube.names import (
 )
 from gangplan.kube.paths import below, within
 from gangplan.kube.peers import KUEUE_QUEUE
+from gangplan.node_kinds import ALLOW_SPLIT
 
 MANAGER = "kubeflow.org/training-operator"
 """Who starts a TFJob that does not say who does."""
@@ -224,6 +225,9 @@ def _rules(manifest: Mapping[str, Any]) -> Iterator[Problem]:
         path = below("$.metadata.annotations", PRIORITY)
         wanted = "from -9999999999 to 9999999999" if _WHOLE_NUMBER.fullmatch(priority) else "a whole number"
         yield Problem(path, "BAD_VALUE", f"must be {wanted}, not {priority!r}")
+    if (split := (metadata.get("annotations") or {}).get(ALLOW_SPLIT, "false")) not in {"true", "false"}:
+        path = below("$.metadata.annotations", ALLOW_SPLIT)
+        yield Problem(path, "BAD_VALUE", f"must be 'true' or 'false', not {split!r}")
     for note in metadata.get("annotations") or {}:
         if note.startswith(f"{GROUP}/") and note not in NOTES:
             message = f"is no annotation of ours; known are {', '.join(NOTES)}"

@@ -68,7 +68,7 @@ def in_shape(
     possible, others = None, [record for record in records if record.name != wanted.gang.name]
     for shape in shapes(wanted.gang):
         asked = new(shape, uid="", run_id=wanted.run_id, now=now)
-        _, plan, unsound = admission.decide(
+        decided = admission.decide(
             cluster.snapshot,
             (*others, asked),
             now=now,
@@ -76,9 +76,10 @@ def in_shape(
             members=cluster.members,
             gaps=cluster.gaps,
         )
-        if shape.name in plan.placements:
+        if shape.name in decided.plan.placements:
             return replace(wanted, gang=shape)
-        if possible is None and shape.name not in unsound and not plan.rejections[shape.name].impossible:
+        refused = decided.plan.rejections.get(shape.name)
+        if possible is None and refused is not None and not refused.impossible:
             possible = shape
     return replace(wanted, gang=possible or next(shapes(wanted.gang)))
 

@@ -12,6 +12,7 @@ from gangplan.kube.enforce import gated, labelled
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.names import GANG_LABEL, RUN_ID, VOLCANO
 from gangplan.kube.peers import without_kueue
+from gangplan.kube.serverless import bursting, unheard
 from gangplan.kube.tfjob import gang
 from gangplan.snapshot import Gang
 
@@ -26,12 +27,14 @@ class Submission:
             told the nodes of each role besides.
         run_id: The run that both belong to.
         enforcement: Who binds its pods.
+        notes: What who asked for it should know: words of the TFJob that nobody will hear.
     """
 
     gang: Gang
     manifest: Mapping[str, Any]
     run_id: str
     enforcement: Enforcement = "default"
+    notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -83,10 +86,11 @@ def submission(
         about["ownerReferences"] = list(owners)
     placed = {**manifest, "metadata": about}
     asked = gang(manifest, created=int(now), name=full_name(where, metadata["name"]))
-    asked = replace(asked, namespace=where)
+    asked = replace(bursting(asked, manifest), namespace=where)
     placed = labelled(without_kueue(placed))
     placed = gated(placed) if enforcement == "default" else volcano.prepared(placed, asked)
-    return Submission(gang=asked, manifest=placed, run_id=run_id, enforcement=enforcement)
+    notes = tuple(unheard(asked, manifest))
+    return Submission(gang=asked, manifest=placed, run_id=run_id, enforcement=enforcement, notes=notes)
 
 
 def _shapes(manifest: Mapping[str, Any]) -> list[Problem]:

@@ -24,6 +24,7 @@ from gangplan.kube.names import (
 from gangplan.kube.paths import below
 from gangplan.kube.problems import news, problems_of
 from gangplan.kube.references import expand
+from gangplan.node_kinds import ALLOW_SPLIT
 from gangplan.request import requests_of
 from gangplan.runtime import Job, ReplicaSpec
 from gangplan.snapshot import (
@@ -131,6 +132,8 @@ def gang(manifest: Manifest, *, created: int, name: str | None = None) -> Gang:
     notes = manifest["metadata"].get("annotations") or {}
     policy = (manifest["spec"].get("runPolicy") or {}).get("schedulingPolicy") or {}
     roles = tuple(_role(role, spec) for role, _, spec in _replica_specs(manifest))
+    if notes.get(ALLOW_SPLIT) == "true":
+        roles = tuple(replace(role, labels={ALLOW_SPLIT: "true"}) for role in roles)
     if all(role.name != "ps" for role in roles):
         roles = tuple(replace(role, ranks="ring") if role.name == "worker" else role for role in roles)
     words = peers.meaning(manifest, gang=name)

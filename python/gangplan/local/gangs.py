@@ -52,7 +52,8 @@ class LocalGangs:
     def decide(self) -> tuple[Snapshot, Plan, dict[str, str]]:
         """See :class:`gangplan.gangs.Gangs`."""
         cluster = LocalCluster(self._store).snapshot()
-        return admission.decide(cluster, self._store.records(), now=time.time(), terms=self._terms)
+        decided = admission.decide(cluster, self._store.records(), now=time.time(), terms=self._terms)
+        return decided.snapshot, decided.plan, decided.unsound
 
     def lines(self, name: str, replica: str | None, *, follow: bool) -> Lines:
         """See :class:`gangplan.gangs.Gangs`."""

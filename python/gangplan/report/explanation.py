@@ -68,6 +68,7 @@ def explain(
     *,
     records: Iterable[GangRecord] = (),
     now: float | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> Explanation:
     """Say where a gang stands: it may start, it runs, or it waits; and if it waits, why.
 
@@ -77,6 +78,7 @@ def explain(
         plan: The answer to this snapshot.
         records: Records of gangs, which tell since when those that are in the way run; None of them is needed.
         now: Seconds since 1970, to tell how long ago that was; None: it is not told.
+        kinds: Gangs that were chosen a kind of nodes for, and why; a refusal says it itself.
 
     Raises:
         InvalidInput: The snapshot has no such gang, or the plan does not answer for it.
@@ -90,7 +92,7 @@ def explain(
         return _refused(gang, snapshot, plan, {record.name: record for record in records}, now)
     own = [running for running in snapshot.running if running.gang == name]
     if name in plan.placements:
-        return _placed(gang, snapshot, plan, own)
+        return _placed(gang, snapshot, plan, own, (kinds or {}).get(name, ""))
     if len(own) < sum(role.replicas for role in gang.roles):
         problem = Problem("$.rejections", "MISSING_FIELD", f"the plan does not answer for the gang {name}")
         raise InvalidInput([problem], "plan")
@@ -124,7 +126,7 @@ def _refused(
     )
 
 
-def _placed(gang: Gang, snapshot: Snapshot, plan: Plan, own: Sequence[Running]) -> Explanation:
+def _placed(gang: Gang, snapshot: Snapshot, plan: Plan, own: Sequence[Running], kind: str) -> Explanation:
     """Explain a gang that the plan places; replicas that run already keep their place."""
     taken = {(running.role, running.index): running.node for running in own}
     places = dict(taken)
@@ -145,6 +147,7 @@ def _placed(gang: Gang, snapshot: Snapshot, plan: Plan, own: Sequence[Running]) 
             else "; with all replicas on one node it would be 0"
         )
         notes.append(f"Its traffic costs {cost:,}{near}.")
+    notes += [f"{kind[0].upper()}{kind[1:]}."] if kind else []
     return Explanation(
         gang=gang.name,
         headline=f"{headline}, {_where(snapshot, set(places.values()))}.",

@@ -73,5 +73,5 @@ def preview(
     check_names(wanted, Cluster(snapshot=nodes))
     records = store.records() if store else ()
     record = new(wanted, uid=run_id, run_id=run_id, now=now)
-    snapshot, plan, _ = admission.decide(nodes, [*records, record], now=now, terms=chosen.terms)
-    return explain(name, snapshot, plan), plan
+    decided = admission.decide(nodes, [*records, record], now=now, terms=chosen.terms)
+    return explain(name, decided.snapshot, decided.plan, kinds=decided.kinds), decided.plan
