@@ -14,7 +14,7 @@ from apimodel.schema import prune, unknown_fields, with_defaults
 from apimodel.store import Key, Store
 from gangplan.errors import AlreadyExists, Conflict, NotFound, NotInstalled, Refused
 from gangplan.kube.api import Object, Propagation
-from gangplan.kube.kinds import NAMESPACE, POD, Kind
+from gangplan.kube.kinds import CLAIM, NAMESPACE, POD, Kind
 from gangplan.kube.refusals import About
 
 _OF_THE_SERVER = (
@@ -104,6 +104,8 @@ class Registry:
         if kind == POD:
             obj["status"] = {"phase": "Pending"}
             obj["spec"] = {"serviceAccountName": "default"} | obj.get("spec", {})
+        if kind == CLAIM:
+            obj["status"] = {"phase": "Pending"}
         self._judge(about, object_problems(definition, obj))
         self._judge(about, quota.refusals(self._store, kind, obj))
         if not dry_run:

@@ -15,6 +15,7 @@ from apimodel.merge import merged
 from apimodel.namespaces import empty_deleted
 from apimodel.registry import Registry
 from apimodel.store import Compacted, Key, Store
+from apimodel.volumes import bind_claims
 from gangplan.errors import ClusterError, Conflict, Expired, Refused, Unreachable
 from gangplan.kube.api import Change, Listing, Object, Propagation
 from gangplan.kube.kinds import DEFINITION, NAMESPACE, POD, QUOTA, Kind
@@ -44,7 +45,7 @@ Faults = Callable[[About], Fault | None]
 class ApiServer:
     """An API server without network, disk, threads or time of its own.
 
-    Controllers work when they are told to: :meth:`collect` garbage, :meth:`recount` quotas, or both and what follows from
+    Controllers work when they are told to: :meth:`collect` garbage, :meth:`recount` quotas, or all and what follows from
     them: :meth:`settle`.
 
     Attributes:
@@ -281,7 +282,12 @@ class ApiServer:
     def settle(self) -> None:
         """Let all controllers work until nothing is left to do."""
         with self._lock:
-            while self.collect() or empty_deleted(self._store, self._registry) or self.recount():
+            while (
+                self.collect()
+                or empty_deleted(self._store, self._registry)
+                or bind_claims(self._store, self._registry)
+                or self.recount()
+            ):
                 pass
 
     def compact(self) -> None:

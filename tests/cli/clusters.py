@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 import gangplan.kube.client
 from gangplan.cli.main import app
-from gangplan.kube.kinds import EVENT, GANG, GANG_QUEUE, NODE, POD, TFJOB, Kind
+from gangplan.kube.kinds import CLAIM, EVENT, GANG, GANG_QUEUE, NODE, POD, TFJOB, Kind
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 ALLOCATABLE = {"cpu": "8", "memory": "16Gi", "pods": "110", "nvidia.com/gpu": "4"}
@@ -148,6 +148,13 @@ class Commands:
         about = {"kind": kind, "name": name, "namespace": "default"} | ({"uid": uid} if uid else {})
         said = {"reason": reason, "message": message, "count": 3, "lastTimestamp": at}
         self._create(EVENT, {"metadata": metadata, "involvedObject": about, **said})
+
+    def add_claim(self, name: str, mode: str = "ReadWriteMany", *, phase: str = "Bound") -> None:
+        """Add a claim, which has a volume unless its phase says otherwise."""
+        metadata = {"name": name, "namespace": "default"}
+        self._create(CLAIM, {"metadata": metadata, "spec": {"accessModes": [mode]}})
+        status = {"status": {"phase": phase}}
+        self.server.patch(CLAIM, name, status, namespace="default", subresource="status")
 
     def add_queue(self, name: str, **spec: object) -> None:
         """Add a queue."""

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from cli.clusters import Commands, new_server
 
-from gangplan.kube.kinds import CLAIM, GANG
+from gangplan.kube.kinds import GANG
 
 MINIMAL = ("submit", "--name", "mnist", "--image", "trainer:1", "--workers", "2", "--dry-run")
 
@@ -116,14 +116,16 @@ def test_a_name_that_is_too_long_with_its_suffix_is_told(cluster):
 
 
 def test_volumes_are_mounted_by_every_replica(cluster):
-    metadata = {"name": "data", "namespace": "default"}
-    cluster.server.create(CLAIM, {"metadata": metadata, "spec": {"accessModes": ["ReadWriteMany"]}})
+    cluster.add_claim("data")
     specs = shown(cluster, *MINIMAL, "--ps", "1", "--volume", "data:/data")["manifest"]["spec"]
     for spec in specs["tfReplicaSpecs"].values():
         (container,) = spec["template"]["spec"]["containers"]
         assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/data"]
     found = problems(cluster(*MINIMAL, "--volume", "nosuch:/data", code=3).stderr)
     assert "there is no claim nosuch in namespace default" in found["--volume"]
+    cluster.add_claim("late", phase="Pending")
+    found = problems(cluster(*MINIMAL, "--volume", "late:/data", code=3).stderr)
+    assert found["--volume"].startswith("the claim late is not bound")
     assert "--volume: must be the name of a claim" in cluster(*MINIMAL, "--volume", "data", code=3).stderr
 
 

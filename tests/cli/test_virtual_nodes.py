@@ -8,8 +8,6 @@ import pytest
 import yaml
 from cli.clusters import Commands, new_server
 
-from gangplan.kube.kinds import CLAIM
-
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PRICE = "gangplan.dev/price-per-hour"
 JOB = ("submit", "--name", "j", "--image", "i", "--dry-run", "-o", "yaml")
@@ -178,8 +176,7 @@ def test_a_classic_manifest_is_what_its_flags_say(name, cluster, monkeypatch):
     """Field by field, as it would be created."""
     with_prices(cluster)
     monkeypatch.chdir(EXAMPLES.parent)
-    claim = {"metadata": {"name": "training-data", "namespace": "default"}}
-    cluster.server.create(CLAIM, claim | {"spec": {"accessModes": ["ReadWriteMany"]}})
+    cluster.add_claim("training-data")
     file = EXAMPLES / f"{name}-tfjob.yaml"
     (flags,) = re.findall(r"^# Flags that say the same:\n((?:#   .*\n)+)", file.read_text(), re.MULTILINE)
     words = shlex.split(flags.replace("#", " "))[1:]
@@ -195,8 +192,7 @@ def test_a_classic_manifest_is_what_its_flags_say(name, cluster, monkeypatch):
 
 def test_a_coordinator_of_old_is_the_chief(cluster, tmp_path):
     with_prices(cluster)
-    claim = {"metadata": {"name": "training-data", "namespace": "default"}}
-    cluster.server.create(CLAIM, claim | {"spec": {"accessModes": ["ReadWriteMany"]}})
+    cluster.add_claim("training-data")
     sample = (EXAMPLES / "serverless-mnist-tfjob.yaml").read_text()
     (tmp_path / "old.yaml").write_text(sample.replace("    Chief:", "    MASTER:"))
     told = yaml.safe_load(cluster("submit", "old.yaml", "--dry-run", "-o", "yaml").stdout)

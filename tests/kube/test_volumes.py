@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from apimodel.server import ApiServer
+from apimodel.server import ApiServer, Fault
 from builders import tfjob
 
 import gangplan as gp
-from gangplan.kube.kinds import CLAIM, VOLUME
+from gangplan.errors import Forbidden
+from gangplan.kube.kinds import CLAIM, EVENT, STORAGE_CLASS, VOLUME
 from gangplan.kube.submission import Submission, submission
 from gangplan.kube.volumes import Mount, mounted, parse_mounts, with_claims
 
@@ -129,6 +130,32 @@ def test_a_claim_that_is_not_there_or_lost_its_volume_is_refused():
         with_claims(ApiServer(), asked())
     with pytest.raises(gp.InvalidInput, match=r"the claim training has lost its volume \(v\)"):
         with_claims(server("ReadWriteMany", phase="Lost"), asked())
+
+
+def test_a_claim_without_a_volume_is_refused_unless_it_gets_one_with_its_first_pod():
+    pending = server("ReadWriteMany", phase="Pending")
+    with pytest.raises(
+        gp.InvalidInput, match="the claim training is not bound; kubectl describe pvc training"
+    ):
+        with_claims(pending, asked())
+    pending.patch(CLAIM, "training", {"spec": {"storageClassName": "late"}}, namespace="default")
+    with pytest.raises(gp.InvalidInput, match="the cluster has no storage class late"):
+        with_claims(pending, asked())
+    pending.create(STORAGE_CLASS, {"metadata": {"name": "late"}, "volumeBindingMode": "WaitForFirstConsumer"})
+    assert with_claims(pending, asked()) == asked()
+
+
+def test_who_may_not_read_classes_is_not_kept_from_a_claim_that_may_be_bound_later():
+    """Unless the server warns of it: then it is not."""
+    pending = server("ReadWriteMany", phase="Pending")
+    pending.patch(CLAIM, "training", {"spec": {"storageClassName": "nas"}}, namespace="default")
+    pending.faults = lambda about: Fault(error=Forbidden) if about.kind == "StorageClass" else None
+    assert with_claims(pending, asked()) == asked()
+    about = {"kind": "PersistentVolumeClaim", "name": "training"}
+    event = {"type": "Warning", "reason": "ProvisioningFailed", "message": "no more", "involvedObject": about}
+    pending.create(EVENT, {"metadata": {"name": "e", "namespace": "default"}, **event})
+    with pytest.raises(gp.InvalidInput, match="is not bound: ProvisioningFailed: no more"):
+        with_claims(pending, asked())
 
 
 def test_replicas_lie_where_their_volume_is():

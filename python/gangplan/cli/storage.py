@@ -1,5 +1,6 @@
 """gangplan storage nas, nfs, hostpath, list, check: volumes that all replicas of a job mount."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -144,7 +145,7 @@ def _share(
 ) -> None:
     """Print or make the volume and the claim."""
     from gangplan.kube.client import connect
-    from gangplan.kube.provision import provide
+    from gangplan.kube.provision import provide, until_bound
     from gangplan.kube.storage import Share, see_that_it_can_be
 
     share = Share(name=name, namespace=namespace or "default", size=size, place=place)
@@ -162,19 +163,20 @@ def _share(
         return
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         done = provide(connection, share, dry_run=dry_run)
+        unbound = None if dry_run else until_bound(connection, share, sleep=time.sleep)
     if output is not render.Format.TABLE:
         named = {"volume": share.volume_name, "claim": f"{share.namespace}/{share.name}"}
         told = {what: {"name": each, "how": getattr(done, what)} for what, each in named.items()}
-        render.emit({**told, "written": not dry_run}, output)
-        return
-    would = "would be " if dry_run else ""
-    render.say(f"volume {share.volume_name}: {would}{done.volume}")
-    render.say(f"claim {share.namespace}/{share.name}: {would}{done.claim}")
-    if not dry_run:
-        where = f"{share.name} -n {share.namespace}"
-        render.progress(
-            f"mount it with --volume {share.name}:/PATH; look at it with gangplan storage check {where}"
-        )
+        render.emit({**told, "written": not dry_run, "bound": not dry_run and unbound is None}, output)
+    else:
+        would = "would be " if dry_run else ""
+        render.say(f"volume {share.volume_name}: {would}{done.volume}")
+        bound = "" if dry_run else f", {unbound.text}" if unbound else " and bound"
+        render.say(f"claim {share.namespace}/{share.name}: {would}{done.claim}{bound}")
+        if not dry_run:
+            render.progress(f"replicas mount it with --volume {share.name}:/PATH")
+    if unbound is not None:
+        raise typer.Exit(exits.NO)
 
 
 @app.command(name="list")

@@ -1,12 +1,16 @@
 """Claims: who mounts what of the volumes of a namespace, and whether a job of several nodes could mount one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gangplan.errors import Forbidden, NotFound
 from gangplan.kube.api import Api, Object
 from gangplan.kube.kinds import CLAIM, EVENT, POD, STORAGE_CLASS, VOLUME
 from gangplan.kube.names import GANG_LABEL
+
+LATE = "WaitForFirstConsumer"
+"""Binding mode of a storage class: a claim gets its volume where its first pod is placed."""
 
 ENDED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that mount nothing any more."""
@@ -114,14 +118,10 @@ def check_claim(api: Api, name: str, *, namespace: str) -> Checked:
         known = [item["metadata"]["name"] for item in api.list(CLAIM, namespace=namespace).items]
         message = f"there is no claim {name} in {namespace}; known: {', '.join(known) or 'none'}"
         raise NotFound(message, verb="get", kind=CLAIM.name, name=name, namespace=namespace) from error
-    pods = api.list(POD, namespace=namespace).items
-    events = [event for event in api.list(EVENT, namespace=namespace).items if _is_about(event, claim)]
-    use = claim_use(claim, pods)
-    found = findings(
-        claim, use, volume=_volume(api, use.volume), storage_class=_class(api, use), events=events
-    )
-    ordered = sorted(found, key=lambda finding: not finding.is_obstacle)
-    return Checked(claim=use, findings=tuple(ordered))
+    use = claim_use(claim, api.list(POD, namespace=namespace).items)
+    unbound = why_unbound(api, claim)
+    found = [*findings(claim, use, volume=_volume(api, use.volume)), *([unbound] if unbound else [])]
+    return Checked(claim=use, findings=tuple(sorted(found, key=lambda finding: not finding.is_obstacle)))
 
 
 def claim_use(claim: Object, pods: Sequence[Object]) -> ClaimUse:
@@ -154,22 +154,13 @@ def _mountings(claim: Mapping[str, str], pods: Sequence[Object]) -> Iterator[Mou
             yield Mounting(pod=metadata["name"], gang=gang, node=spec.get("nodeName") or "")
 
 
-def findings(
-    claim: Object,
-    use: ClaimUse,
-    *,
-    volume: Object | None,
-    storage_class: Object | None,
-    events: Sequence[Object],
-) -> Iterator[Finding]:
-    """What a job of several nodes should know.
+def findings(claim: Object, use: ClaimUse, *, volume: Object | None) -> Iterator[Finding]:
+    """What a job of several nodes should know, beside whether it is bound.
 
     Args:
         claim: The claim.
         use: The same, as people look at it.
         volume: Its volume; None: it has none, or we may not read it.
-        storage_class: Its class; None: it has none, or we may not read it. Empty: it names one that is not there.
-        events: Events about it.
     """
     if "deletionTimestamp" in claim["metadata"]:
         yield Finding(
@@ -178,8 +169,6 @@ def findings(
     if use.phase == "Lost":
         cure = "bring the volume back, or delete the claim and make it anew"
         yield Finding(is_obstacle=True, text=f"has lost its volume {use.volume}", cure=cure)
-    if use.phase == "Pending":
-        yield _why_unbound(claim, use, storage_class, events)
     if "ReadWriteMany" not in use.modes and "ReadOnlyMany" in use.modes:
         text = "is ReadOnlyMany: all nodes can read it, and nobody can write checkpoints or a model there"
         yield Finding(is_obstacle=False, text=text)
@@ -199,23 +188,41 @@ def findings(
         yield Finding(is_obstacle=False, text=text)
 
 
-def _why_unbound(
-    claim: Object, use: ClaimUse, storage_class: Object | None, events: Sequence[Object]
-) -> Finding:
+def why_unbound(api: Api, claim: Object) -> Finding | None:
+    """Why a claim has no volume; None if it has one. What may not be read is not told.
+
+    A claim whose class waits for the first pod is in nobody's way; where we may not read the class, that is assumed unless
+    the server warns of something.
+
+    Raises:
+        Unreachable: The server does not answer.
+    """
+    if (claim.get("status") or {}).get("phase") != "Pending":
+        return None
+    spec, name, namespace = claim["spec"], claim["metadata"]["name"], claim["metadata"]["namespace"]
+    class_name, storage_class, events = spec.get("storageClassName") or "", None, []
+    with suppress(Forbidden):
+        events = [event for event in api.list(EVENT, namespace=namespace).items if _is_about(event, claim)]
     said = max(events, key=_moment, default=None)
     told = f": {said.get('reason')}: {said.get('message')}" if said else ""
-    if storage_class == {}:
-        text = f"is not bound: the cluster has no storage class {use.storage_class}{told}"
+    is_known = True
+    try:
+        storage_class = api.get(STORAGE_CLASS, class_name) if class_name else None
+    except Forbidden:
+        is_known = False
+    except NotFound:
+        text = f"is not bound: the cluster has no storage class {class_name}{told}"
         cure = "kubectl get storageclass lists those that there are; gangplan storage makes a claim that needs none"
         return Finding(is_obstacle=True, text=text, cure=cure)
-    if (storage_class or {}).get("volumeBindingMode") == "WaitForFirstConsumer":
+    if (storage_class or {}).get("volumeBindingMode") == LATE:
         return Finding(is_obstacle=False, text=f"is bound when the first pod mounts it{told}")
-    wanted = (claim["spec"].get("selector") or {}).get("matchLabels")
+    wanted = (spec.get("selector") or {}).get("matchLabels")
     if not told and wanted:
         labels = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
         told = f": no volume with {labels} was given to it yet"
-    cure = f"kubectl describe pvc {use.name} -n {use.namespace} has more"
-    return Finding(is_obstacle=True, text=f"is not bound{told}", cure=cure)
+    warned = any(event.get("type") == "Warning" for event in events)
+    cure = f"kubectl describe pvc {name} -n {namespace} has more"
+    return Finding(is_obstacle=is_known or warned, text=f"is not bound{told}", cure=cure)
 
 
 def _moment(event: Object) -> str:
@@ -235,12 +242,3 @@ def _volume(api: Api, name: str) -> Object | None:
         return api.get(VOLUME, name) if name else None
     except (Forbidden, NotFound):
         return None
-
-
-def _class(api: Api, use: ClaimUse) -> Object | None:
-    try:
-        return api.get(STORAGE_CLASS, use.storage_class) if use.storage_class else None
-    except Forbidden:
-        return None
-    except NotFound:
-        return {}

@@ -6,9 +6,14 @@ from typing import Literal, TypeVar
 
 from gangplan.errors import AlreadyExists, ClusterError, Forbidden, NotFound, NotInstalled, Unreachable
 from gangplan.kube.api import Api, Object
+from gangplan.kube.claims import Finding, why_unbound
 from gangplan.kube.kinds import CLAIM, CSI_DRIVER, VOLUME, Kind
 from gangplan.kube.storage import Share, differences
 from gangplan.signals import uninterrupted
+
+LOOKS = 50
+PAUSE_S = 0.2
+"""Ten seconds: the server's controller, which has only to write both names down, takes less than one."""
 
 T = TypeVar("T")
 How = Literal["created", "unchanged", "given back"]
@@ -57,6 +62,23 @@ def provide(api: Api, share: Share, *, dry_run: bool = False) -> Provided:
     with uninterrupted():  # two requests: what Ctrl-C would leave is half
         _make(api, share, volume, claim, is_kept=is_kept)
     return done
+
+
+def until_bound(api: Api, share: Share, *, sleep: Callable[[float], None]) -> Finding | None:
+    """Wait until the claim of a share has its volume; why it has none after :data:`LOOKS` looks, None: it has.
+
+    Args:
+        api: The API server.
+        share: What was made.
+        sleep: Waits the given seconds.
+    """
+    for _ in range(LOOKS):
+        claim = api.get(CLAIM, share.name, namespace=share.namespace)
+        if (claim.get("status") or {}).get("phase") == "Bound":
+            return None
+        sleep(PAUSE_S)
+    phase = (claim.get("status") or {}).get("phase") or "Pending"
+    return why_unbound(api, claim) or Finding(is_obstacle=True, text=f"is {phase}")
 
 
 def _make(api: Api, share: Share, volume: Object | None, claim: Object | None, *, is_kept: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gangplan.errors import Forbidden, InvalidInput, NotFound, Problem
 from gangplan.kube.api import Api, Object
+from gangplan.kube.claims import why_unbound
 from gangplan.kube.kinds import CLAIM, VOLUME
 from gangplan.kube.names import ROLES, TENSORFLOW_CONTAINER
 from gangplan.kube.paths import below
@@ -97,7 +98,7 @@ def with_claims(api: Api, wanted: Submission) -> Submission:
     Who may not read volumes does not learn on which nodes they are; then the scheduler finds out.
 
     Raises:
-        InvalidInput: A claim is not there, has lost its volume, or cannot be mounted by as many as want to.
+        InvalidInput: A claim is not there, has no volume or has lost it, or cannot be mounted by as many as want to.
     """
     gang, problems = wanted.gang, []
     for name, users in _claims(wanted.manifest).items():
@@ -107,7 +108,10 @@ def with_claims(api: Api, wanted: Submission) -> Submission:
             message = f"there is no claim {name} in namespace {wanted.namespace}: create it, or name another"
             problems.append(Problem(users[0].path, "UNKNOWN_NAME", message))
             continue
-        if (obstacle := _obstacle(claim, users, gang)) is not None:
+        obstacle = _obstacle(claim, users, gang)
+        if obstacle is None and (unbound := why_unbound(api, claim)) is not None and unbound.is_obstacle:
+            obstacle = f"the claim {name} {unbound.text}; {unbound.cure}"
+        if obstacle is not None:
             problems.append(Problem(users[0].path, "CONTRADICTION", obstacle))
             continue
         terms = _reachable_from(api, claim)
