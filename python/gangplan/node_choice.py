@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from gangplan.node_kinds import KINDS, Kind, has_choice, held_to, price_per_hour
+from gangplan.node_kinds import KINDS, Kind, has_choice, held_to, is_virtual, price_per_hour
 from gangplan.plan import Plan
 from gangplan.record import WAITING, GangRecord
 from gangplan.snapshot import Node, Snapshot
@@ -83,9 +83,11 @@ def decide_on_kinds(records: Sequence[GangRecord], nodes: Sequence[Node], solve:
         nodes: The nodes.
         solve: Decides for records as they are.
     """
-    choosing = {
-        record.name for record in records if record.phase in WAITING and has_choice(record.gang, nodes)
-    }
+    virtual = [node for node in nodes if is_virtual(node)]
+    choosing: set[str] = set()
+    if 0 < len(virtual) < len(nodes):
+        waiting = (record for record in records if record.phase in WAITING)
+        choosing = {record.name for record in waiting if has_choice(record.gang, virtual)}
     if not choosing:
         snapshot, plan, unsound = solve(records)
         return Decided(snapshot=snapshot, plan=plan, unsound=unsound)
@@ -107,16 +109,16 @@ def decide_on_kinds(records: Sequence[GangRecord], nodes: Sequence[Node], solve:
             of_gang.append(_option(name, kind, tried))
     taken = {name: min(of_gang, key=lambda option: option.rank) for name, of_gang in options.items()}
     snapshot, plan, unsound = on({name: option.kind for name, option in taken.items()})
-    waiting = choosing & plan.rejections.keys()
-    split = solve(records)[1].placements.keys() & waiting if waiting else frozenset()
+    refused = choosing & plan.rejections.keys()
+    split = solve(records)[1].placements.keys() & refused if refused else frozenset()
     kinds = {
-        name: _told(options[name], taken[name], could_split=name in split, waits=name in waiting)
+        name: _told(options[name], taken[name], could_split=name in split, waits=name in refused)
         for name in options
         if name not in unsound
     }
     told = {
         name: replace(rejection, message=f"{rejection.message}; {kinds[name]}")
-        if name in waiting
+        if name in refused
         else rejection
         for name, rejection in plan.rejections.items()
     }

@@ -43,18 +43,19 @@ def is_virtual(node: Node) -> bool:
     return node.labels.get(NODE_TYPE) == VIRTUAL
 
 
-def has_choice(gang: Gang, nodes: Sequence[Node]) -> bool:
-    """Whether it is to be chosen on which kind of nodes a gang lies.
+def has_choice(gang: Gang, virtual: Sequence[Node]) -> bool:
+    """Whether it is to be chosen on which kind of nodes a gang lies, where there are both.
 
-    It is not where the cluster has one kind only, where the gang may be split, and where all of its roles say the kind
-    themselves, or none may lie on a virtual node.
+    It is not where the gang may be split, and where all of its roles say the kind themselves, or none may lie on a virtual
+    node.
+
+    Args:
+        gang: The gang.
+        virtual: The virtual nodes.
     """
     if all(role.labels.get(ALLOW_SPLIT) == "true" for role in gang.roles):
         return False
     if all(role.node_selector.get(NODE_TYPE) == VIRTUAL for role in gang.roles):
-        return False
-    virtual = [node for node in nodes if is_virtual(node)]
-    if len(virtual) == len(nodes):
         return False
     return any(_may_lie(role, node) for role in gang.roles for node in virtual)
 

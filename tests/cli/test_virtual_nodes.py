@@ -155,6 +155,14 @@ def test_a_profile_that_is_not_there_or_wrong_is_told(cluster, tmp_path):
     assert [line.split(":")[0].strip() for line in told.splitlines()[1:]] == ["$.a", "$.all.c", "$.b"]
 
 
+def test_a_profile_that_tells_a_role_something_that_the_job_does_not_have_is_noted(cluster, tmp_path):
+    """A profile is for many jobs."""
+    with_prices(cluster)
+    (tmp_path / "mine.toml").write_text('[ps.labels]\nteam = "a"\n')
+    told = cluster(*JOB, "--workers", "1", "--profile", "mine.toml").stderr
+    assert "note: mine.toml tells ps something, of which the job has none" in told
+
+
 def test_an_annotation_for_a_role_that_the_job_does_not_have_is_refused(cluster):
     told = cluster(*JOB, "--workers", "1", "--eci-spec", "ps=2-4Gi", code=3).stderr
     assert "--eci-spec: 'ps=2-4Gi' is about a role that the job does not have; it has worker" in told

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gangplan.cli import render
 from gangplan.cli.flag_groups import flag
 
 _PANEL = "Serverless and virtual nodes"
@@ -54,7 +55,7 @@ class PodFlags:
             ConfigError: There is no such profile.
         """
         from gangplan.cli.profiles import profile_text
-        from gangplan.kube.pod_profile import Profile, read_profile, roles_of, told
+        from gangplan.kube.pod_profile import ALL, Profile, read_profile, roles_of, told
         from gangplan.kube.serverless import cloud_words
         from gangplan.kube.tfjob import read, write
         from gangplan.node_kinds import ALLOW_SPLIT
@@ -68,6 +69,8 @@ class PodFlags:
             bursts=self.cci_burst or (),
         )
         profile = read_profile(*profile_text(self.profile)) if self.profile else Profile()
+        for role in sorted({*profile.words} - {ALL, *roles_of(manifest)}):
+            render.progress(f"note: {self.profile} tells {role} something, of which the job has none")
         made = told(manifest, words.over(profile))
         if self.allow_split:
             notes = {**(made["metadata"].get("annotations") or {}), ALLOW_SPLIT: "true"}

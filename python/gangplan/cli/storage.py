@@ -215,7 +215,7 @@ def list_storage(
         )
         for use in found
     ]
-    render.table(("claim", "", "modes", "size", "class", "volume", "mounted by"), rows)
+    render.table(("claim", "status", "modes", "size", "class", "volume", "mounted by"), rows)
 
 
 @app.command()
