@@ -83,7 +83,7 @@ def test_flags_count_more_than_a_profile():
 def test_a_manifest_that_says_something_else_is_not_overruled():
     job = tfjob("j", JOB)
     job["spec"]["tfReplicaSpecs"]["PS"]["template"]["spec"]["nodeSelector"] = {"type": "machine"}
-    with pytest.raises(gp.InvalidInput, match="PS has the nodeSelector type=machine already"):
+    with pytest.raises(gp.InvalidInput, match="PS has type=machine in its nodeSelector already"):
         told(job, shipped("ask-eci"))
 
 

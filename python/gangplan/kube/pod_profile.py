@@ -163,32 +163,30 @@ def told(manifest: Mapping[str, Any], profile: Profile, *, source: str = "--prof
         InvalidInput: The manifest says something else already.
     """
     made = copy.deepcopy(dict(manifest))
-    problems: list[Problem] = []
+    contradicted: list[str] = []
     for kind, spec in made["spec"]["tfReplicaSpecs"].items():
         words, template = profile.of(ROLES[kind.lower()]), spec["template"]
-
-        def merged(before: Mapping[str, str] | None, more: Mapping[str, str], of: str) -> dict[str, str]:
-            for key, text in more.items():
-                if (found := (before or {}).get(key, text)) != text:
-                    message = (
-                        f"{kind} has {of} {key}={found} already, and is to have {text}: give one of both"  # noqa: B023
-                    )
-                    problems.append(Problem(source, "CONTRADICTION", message))
-            return {**(before or {}), **more}
-
-        if words.labels or words.annotations:
-            metadata = template["metadata"] = dict(template.get("metadata") or {})
-            for field_, more in (("labels", words.labels), ("annotations", words.annotations)):
-                if more:
-                    metadata[field_] = merged(metadata.get(field_), more, f"the {field_[:-1]}")
-        pod = template["spec"]
-        if words.node_selector:
-            pod["nodeSelector"] = merged(pod.get("nodeSelector"), words.node_selector, "the nodeSelector")
+        metadata, pod = dict(template.get("metadata") or {}), template["spec"]
+        for place, key, more in (
+            (metadata, "labels", words.labels),
+            (metadata, "annotations", words.annotations),
+            (pod, "nodeSelector", words.node_selector),
+        ):
+            before = place.get(key) or {}
+            contradicted += [
+                f"{kind} has {name}={before[name]} in its {key} already, and is to have {text}: give one of both"
+                for name, text in more.items()
+                if before.get(name, text) != text
+            ]
+            if more:
+                place[key] = {**before, **more}
+        if metadata:
+            template["metadata"] = metadata
         if words.tolerations:
             own = list(pod.get("tolerations") or ())
             pod["tolerations"] = own + [dict(item) for item in words.tolerations if item not in own]
-    if problems:
-        raise InvalidInput(problems, "TFJob")
+    if contradicted:
+        raise InvalidInput([Problem(source, "CONTRADICTION", text) for text in contradicted], "TFJob")
     return made
 
 
