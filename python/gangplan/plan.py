@@ -87,6 +87,8 @@ class Change:
         constraint: With ``constraint``: the field that is dropped, such as ``node_selector`` or ``slices``.
         node: With ``nodes``: the node that they are like.
         min_member: With ``replicas`` of a gang that has a ``min_member``: what that comes down to.
+        alone: Whether it was tried as if nothing ran: it does not admit the gang now, but with it the gang is not
+            impossible. Of an impossible gang, where no change of its kind admits it now.
         text: The change as a short sentence without full stop.
     """
 
@@ -103,6 +105,7 @@ class Change:
     constraint: str | None = None
     node: str | None = None
     min_member: int | None = None
+    alone: bool = False
     text: str
 
 
@@ -145,7 +148,7 @@ class Rejection:
         levels: The best domain of each level from fine to coarse, up to the whole cluster.
         exclusions: Nodes that rules keep away from roles, by role, then rule.
         holders: Who holds the room that is short, the largest first.
-        changes: Changes that were tried and admit the gang.
+        changes: Changes that were tried and admit the gang; of an impossible one perhaps ``alone``.
         certificates: Proofs that no placement exists, where weights prove it.
     """
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gangplan import solver
 from gangplan.options import SolveOptions
-from gangplan.plan import Plan
+from gangplan.plan import Plan, Rejection
 from gangplan.snapshot import Node, Snapshot
 
 PASSING: AbstractSet[str] = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
@@ -13,7 +13,9 @@ PASSING: AbstractSet[str] = frozenset({"node.kubernetes.io/not-ready", "node.kub
 
 
 def with_recovery(snapshot: Snapshot, plan: Plan, options: SolveOptions) -> Plan:
-    """Call those refusals impossible only that are so also with all nodes ready; nothing else of a plan changes.
+    """Call those refusals impossible only that are so also with all nodes ready.
+
+    Of the others the changes go that were tried as if nothing ran; nothing else of a plan changes.
 
     Args:
         snapshot: What the plan rests on.
@@ -25,13 +27,19 @@ def with_recovery(snapshot: Snapshot, plan: Plan, options: SolveOptions) -> Plan
         return plan
     recovered = replace(snapshot, nodes=tuple(_recovered(node) for node in snapshot.nodes))
     then = solver.solve(recovered, options).rejections
+    hopeful = {name for name in hopeless if name not in then or not then[name].impossible}
     return replace(
         plan,
         rejections={
-            name: replace(rejection, impossible=name in hopeless and name in then and then[name].impossible)
+            name: _possible(rejection) if name in hopeful else rejection
             for name, rejection in plan.rejections.items()
         },
     )
+
+
+def _possible(rejection: Rejection) -> Rejection:
+    changes = tuple(change for change in rejection.changes if not change.alone)
+    return replace(rejection, impossible=False, changes=changes)
 
 
 def _recovered(node: Node) -> Node:

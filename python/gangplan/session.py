@@ -39,7 +39,7 @@ class Session:
     >>> decisions.nodes.tolist(), decisions.placements(), decisions.refusals()
     ([0, 0, 0], {'mnist': {'worker': ('n1', 'n1', 'n1')}}, ('large',))
     >>> session.commit(decisions), session.explain("large").message
-    ((), 'needs 9 nvidia.com/gpu; the nodes that it may use have 3 free')
+    ((), 'needs 9 nvidia.com/gpu; the nodes that it may use have 6 in all, 3 free')
     >>> node = Node(name="n3", allocatable={"cpu": "8", "nvidia.com/gpu": "8"})
     >>> session.apply(Deltas(nodes=(node,), gone=Gone(gangs=("mnist",))))
     True

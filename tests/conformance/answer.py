@@ -59,7 +59,7 @@ def with_running(stated: Mapping[str, Any], new: Mapping[str, str]) -> dict[str,
 
 
 def rejected(stated: Mapping[str, Any], plan: gp.Plan) -> list[dict[str, Any]]:
-    """Refusals with the changes that the format has a form for."""
+    """Refusals with the changes that the format has a form for: all of them there are tried as things stand."""
     gangs = {gang["name"]: gang for gang in stated["gangs"]}
     return [
         {"gang": gang, "stage": said.stage}
@@ -68,7 +68,13 @@ def rejected(stated: Mapping[str, Any], plan: gp.Plan) -> list[dict[str, Any]]:
             for key in ("resource", "needs", "has", "at")
             if (value := getattr(said, key)) is not None
         }
-        | {"changes": [form for change in said.changes if (form := _form(gangs[gang], change)) is not None]}
+        | {
+            "changes": [
+                form
+                for change in said.changes
+                if not change.alone and (form := _form(gangs[gang], change)) is not None
+            ]
+        }
         for gang, said in plan.rejections.items()
     ]
 

@@ -124,6 +124,16 @@ def test_a_gang_too_large_for_the_cluster_is_not_told_to_wait(two_racks, busy):
     assert "tried" not in text
 
 
+def test_changes_that_were_tried_as_if_nothing_ran_are_told_from_those_that_admit_now(two_racks, busy):
+    refused = busy.rejections["big"]
+    assert explain("big", two_racks, busy).as_text().count("admits it now:") == 1
+    alone = tuple(replace(change, alone=True) for change in refused.changes)
+    refused = replace(refused, impossible=True, changes=alone)
+    text = explain("big", two_racks, replace(busy, rejections={"big": refused})).as_text()
+    assert text.count(", once nothing else runs") == len(alone) > 0
+    assert "admits it now" not in text
+
+
 @pytest.mark.parametrize(("stopped_by", "said"), [(None, "the budget"), ("deadline", "the time")])
 def test_what_is_not_proven_is_not_claimed(two_racks, busy, stopped_by, said):
     refused = replace(busy.rejections["big"], proven=False)

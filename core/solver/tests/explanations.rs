@@ -52,6 +52,42 @@ fn two_jobs_that_fit_one_at_a_time_do_not_block_each_other() {
 }
 
 #[test]
+fn what_can_never_fit_is_told_what_there_is_in_all_and_what_would_let_it_fit() {
+    let mut snapshot = racks(vec![machine("n1", "r1", 4), machine("n2", "r1", 4)], vec![]);
+    snapshot.gangs.push(gang("thick", vec![role("worker", 2, &[("nvidia.com/gpu", 5)])]));
+    snapshot.gangs.push(gang("many", vec![role("worker", 9, &[("nvidia.com/gpu", 1)])]));
+    snapshot.gangs.push(gang("pieces", vec![role("worker", 2, &[("cpu", 10), ("nvidia.com/gpu", 4)])]));
+    snapshot.gangs[2].roles.push(role("ps", 1, &[("cpu", 10)]));
+    for (node, name) in [("n1", "a"), ("n2", "b")] {
+        snapshot.running.push(pod(name, node, &[("nvidia.com/gpu", 4)]));
+    }
+    let plan = plan_for(&snapshot);
+    let told = |name: &str| (plan.rejections[name].message.as_str(), texts_of(&plan.rejections[name]));
+    assert_eq!(
+        told("thick"),
+        (
+            "needs 10 nvidia.com/gpu; the nodes that it may use have 8 in all, 0 free",
+            vec!["request 4 nvidia.com/gpu for each worker instead of 5"]
+        )
+    );
+    assert_eq!(
+        told("many"),
+        (
+            "needs 9 nvidia.com/gpu; the nodes that it may use have 8 in all, 0 free",
+            vec!["add 3 nodes like n1", "8 workers instead of 9"]
+        )
+    );
+    assert_eq!(
+        plan.rejections["pieces"].message,
+        "needs 8 nvidia.com/gpu; the nodes that it may use have 8 in all, 0 free; if nothing ran: there is enough in \
+         sum, but not in pieces that hold its replicas"
+    );
+    assert!(plan.rejections.values().all(|rejection| rejection.impossible));
+    let alone: Vec<bool> = plan.rejections["many"].changes.iter().map(|change| change.alone).collect();
+    assert_eq!(alone, [false, true]);
+}
+
+#[test]
 fn what_a_namespace_can_never_allow_is_impossible_and_what_it_has_given_away_is_not() {
     let quota = |hard, used| NamespaceQuota {
         namespace: String::new(),
@@ -83,7 +119,7 @@ fn the_best_domain_is_named_when_the_required_level_is_too_small() {
     let plan = plan_for(&racks(nodes, vec![big]));
     let rejection = &plan.rejections["big"];
     assert_eq!((rejection.stage, rejection.rule.as_str()), (Stage::Topology, "TOPOLOGY_TOO_SMALL"));
-    assert_eq!(rejection.message, "needs 4 nvidia.com/gpu in one rack; the best rack, r7, has 2 free");
+    assert_eq!(rejection.message, "needs 4 nvidia.com/gpu in one rack; the best rack, r7, has 2 in all");
     assert_eq!(numbers(rejection), [Some("nvidia.com/gpu"), Some("4"), Some("2"), Some("r7")]);
     assert_eq!(
         texts_of(rejection),

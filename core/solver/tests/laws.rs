@@ -83,17 +83,27 @@ proptest! {
         let plan = plan_for(&snapshot);
         for (name, rejection) in &plan.rejections {
             for change in &rejection.changes {
-                let mut changed = as_things_stand(&snapshot, &plan, name);
+                // As if nothing ran, where it was tried so.
+                let stands = || {
+                    let mut stands = as_things_stand(&snapshot, &plan, name);
+                    if change.alone {
+                        stands.running.clear();
+                        stands.gangs.retain(|gang| gang.name == *name);
+                    }
+                    stands
+                };
+                prop_assert!(!change.alone || rejection.impossible);
+                let mut changed = stands();
                 apply(&mut changed, name, change);
                 prop_assert!(plan_for(&changed).placements.contains_key(name), "{}: {}", name, change.text);
                 if change.kind == ChangeKind::Replicas {
-                    let mut larger = as_things_stand(&snapshot, &plan, name);
+                    let mut larger = stands();
                     let next = change.to.as_ref().unwrap().parse::<i64>().unwrap() + 1;
                     set_replicas(&mut larger, name, change.role.as_ref().unwrap(), next);
                     prop_assert!(!plan_for(&larger).placements.contains_key(name), "{} more also fits", name);
                 }
                 if change.kind == ChangeKind::Nodes {
-                    let mut fewer = as_things_stand(&snapshot, &plan, name);
+                    let mut fewer = stands();
                     let count: usize = change.to.as_ref().unwrap().parse().unwrap();
                     add_nodes(&mut fewer, change, count - 1);
                     prop_assert!(!plan_for(&fewer).placements.contains_key(name), "{} with fewer nodes", name);
@@ -101,7 +111,7 @@ proptest! {
                 // In a document what runs asks for less too, which leaves more room than the change says.
                 let runs = snapshot.running.iter().any(|held| held.gang.as_ref() == Some(name));
                 if change.kind == ChangeKind::Request && !runs {
-                    let mut larger = as_things_stand(&snapshot, &plan, name);
+                    let mut larger = stands();
                     let mut next = change.clone();
                     let resource = change.resource.as_ref().unwrap();
                     let gang = snapshot.gangs.iter().find(|gang| gang.name == *name).unwrap();

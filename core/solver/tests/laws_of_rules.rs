@@ -146,6 +146,12 @@ proptest! {
                 continue;
             }
             for change in &rejection.changes {
+                let mut stand = stand.clone();
+                // As if nothing ran, where it was tried so.
+                if change.alone {
+                    stand.running.clear();
+                    stand.gangs.retain(|gang| gang.name == *name);
+                }
                 let Some(changed) = apply(&stand, name, change) else { continue };
                 let placed = plan_with(&changed, &options).placements.contains_key(name);
                 prop_assert!(placed, "{}: {} ({})", name, change.text, rejection.message);

@@ -121,7 +121,7 @@ def _refused(
         header=header,
         rows=rows,
         changes_intro=refusal.changes_intro(),
-        changes=tuple(change.text for change in refusal.rejection.changes),
+        changes=tuple(refusal.changes()),
         notes=tuple(refusal.notes()),
     )
 

@@ -57,8 +57,16 @@ class Refusal:
         changes = self.rejection.changes
         if not changes:
             return ""
-        now = " now" if any(change.kind != "wait" for change in changes) else ""
+        only_later = all(change.kind == "wait" for change in changes)
+        now = "" if only_later or any(change.alone for change in changes) else " now"
         return f"{'Each of these' if len(changes) > 1 else 'This'} was tried and admits it{now}:"
+
+    def changes(self) -> list[str]:
+        """The changes as sentences, without full stop."""
+        return [
+            f"{change.text}, once nothing else runs" if change.alone else change.text
+            for change in self.rejection.changes
+        ]
 
     def headline(self) -> str:
         """Say that it waits, where, and why."""

@@ -142,6 +142,10 @@ pub struct Change {
     /// With `replicas` of a gang that has a `min_member`: what that comes down to.
     #[serde(default)]
     pub min_member: Option<i64>,
+    /// Whether it was tried as if nothing ran: it does not admit the gang now, but with it the gang is not impossible.
+    /// Of an impossible gang, where no change of its kind admits it now.
+    #[serde(default)]
+    pub alone: bool,
     /// The change as a short sentence without full stop.
     pub text: String,
 }

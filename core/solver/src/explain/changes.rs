@@ -46,7 +46,7 @@ pub(super) fn changes(
     ledger: &mut Ledger<'_>,
     demand: &Demand,
     level: Option<Level>,
-    impossible: bool,
+    may_wait: bool,
     budget: &mut Budget<'_>,
 ) -> Vec<Change> {
     let model = ledger.model();
@@ -56,7 +56,7 @@ pub(super) fn changes(
         changes.extend(fewer::fewer_replicas(ledger, demand, budget));
         changes.extend(demand.required.zip(level).map(|(from, to)| level_change(model, from, to, "")));
         changes.extend(higher_limit(ledger, demand, budget));
-        if !impossible {
+        if may_wait {
             changes.extend(waits(ledger, demand, budget));
         }
     }
@@ -185,6 +185,7 @@ pub(super) fn change(kind: ChangeKind, text: String) -> Change {
         constraint: None,
         node: None,
         min_member: None,
+        alone: false,
         text,
     }
 }

@@ -38,32 +38,31 @@ pub(crate) fn explain(
     let proven = refused.proof == Proof::Found;
     let turn = reason::of_turn(model, refused.because);
     if turn.is_some() || budget.poll().is_some() {
-        let reason = turn.unwrap_or_else(|| reason::find(ledger, refused, &[]));
+        let reason = turn.unwrap_or_else(|| reason::find(ledger, refused, &[], None));
         return Rejection { proven, ..rejection(model, demand, &reason, position) };
     }
     budget.refill();
     let impossible = is_impossible(model, demand, budget);
     budget.refill();
-    let relaxed = if options.changes { changes::relaxed_level(ledger, demand, budget) } else { None };
+    let vacant = impossible.then(|| Ledger::empty(model));
     let field = Field::survey(ledger, demand);
-    let fits = levels::fits(ledger, &field, relaxed.as_ref().map(|(_, seat)| seat), budget);
-    let mut reason = reason::find(ledger, refused, &fits);
-    let dropped = own_rules(ledger, demand, &mut reason, options, budget);
+    let (fits, mut reason, mut changes) = told(ledger, refused, &field, vacant.as_ref(), options, budget);
+    if let Some(mut vacant) = vacant {
+        let afresh = Refused { demand: Demand::afresh(model, demand.gang), proof: Proof::Found, ..*refused };
+        let why = reason::find(&vacant, &afresh, &[], None);
+        if why.stage != reason.stage {
+            reason.message = format!("{}; if nothing ran: {}", reason.message, why.message);
+        }
+        if options.changes && !runs_in_part(model, demand) {
+            let mut more = alone(&mut vacant, &afresh, options, budget);
+            more.retain(|change| changes.iter().all(|now| now.kind != change.kind));
+            changes.extend(more);
+        }
+    }
     let holders = match (reason.resource, &reason.place) {
         (Some(resource), Place::Domain(domain)) => holders::in_domain(ledger, demand, resource, domain),
         (Some(resource), Place::Queue(queue)) => holders::in_queue(ledger, demand, resource, *queue),
         _ => Vec::new(),
-    };
-    let changes = if options.changes {
-        let level = relaxed.map(|(level, _)| level);
-        let mut changes = changes::changes(ledger, demand, level, impossible, budget);
-        if matches!(reason.stage, Stage::Capacity | Stage::Topology | Stage::Packing) {
-            changes.extend(room_changes(ledger, refused, &field, &reason, &fits, budget));
-        }
-        changes.extend(dropped);
-        changes
-    } else {
-        Vec::new()
     };
     let certificates = match reason.stage {
         Stage::Capacity | Stage::Topology | Stage::Packing if proven && is_plain(model, demand) => {
@@ -80,6 +79,52 @@ pub(crate) fn explain(
         changes,
         ..rejection(model, demand, &reason, position)
     }
+}
+
+/// What of the gang fits where, what binds first, and the changes that admit it. `vacant` is of a gang that would not
+/// fit if nothing ran: the cluster as if nothing did.
+fn told(
+    ledger: &mut Ledger<'_>,
+    refused: &Refused,
+    field: &Field<'_>,
+    vacant: Option<&Ledger<'_>>,
+    options: &SolveOptions,
+    budget: &mut Budget<'_>,
+) -> (Vec<Fit>, Reason, Vec<Change>) {
+    let demand = &refused.demand;
+    let relaxed = if options.changes { changes::relaxed_level(ledger, demand, budget) } else { None };
+    let fits = levels::fits(ledger, field, relaxed.as_ref().map(|(_, seat)| seat), budget);
+    let mut reason = reason::find(ledger, refused, &fits, vacant);
+    let dropped = own_rules(ledger, demand, &mut reason, options, budget);
+    let mut changes = Vec::new();
+    if options.changes {
+        let level = relaxed.map(|(level, _)| level);
+        // To wait would help nobody who would not fit if nothing ran.
+        let may_wait = vacant.is_none() && !ledger.is_vacant();
+        changes.extend(changes::changes(ledger, demand, level, may_wait, budget));
+        if matches!(reason.stage, Stage::Capacity | Stage::Topology | Stage::Packing) {
+            changes.extend(room_changes(ledger, refused, field, &reason, &fits, budget));
+        }
+        changes.extend(dropped);
+    }
+    (fits, reason, changes)
+}
+
+/// Changes with which a gang that would not fit if nothing ran would.
+fn alone(
+    vacant: &mut Ledger<'_>,
+    afresh: &Refused,
+    options: &SolveOptions,
+    budget: &mut Budget<'_>,
+) -> Vec<Change> {
+    budget.refill();
+    let field = Field::survey(vacant, &afresh.demand);
+    let (_, _, changes) = told(vacant, afresh, &field, None, options, budget);
+    changes.into_iter().map(|change| Change { alone: true, ..change }).collect()
+}
+
+fn runs_in_part(model: &Model, demand: &Demand) -> bool {
+    model.gang(demand.gang).roles.iter().any(|role| role.to_start() < role.replicas)
 }
 
 /// Changes that drop a rule of the gang's own; where room is enough in sum, such a rule is the reason.

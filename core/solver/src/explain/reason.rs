@@ -65,16 +65,21 @@ pub(super) fn of_turn(model: &Model, because: Because) -> Option<Reason> {
     Some(Reason::plain(stage, rule, message))
 }
 
-/// The first stage that binds.
-pub(super) fn find(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
+/// The first stage that binds. `vacant` is of a gang that would not fit if nothing ran: the cluster as if nothing did.
+pub(super) fn find(
+    ledger: &Ledger<'_>,
+    refused: &Refused,
+    fits: &[Fit],
+    vacant: Option<&Ledger<'_>>,
+) -> Reason {
     let demand = &refused.demand;
     of_queue(ledger, demand)
         .or_else(|| of_namespace(ledger, demand))
         .or_else(|| of_class(ledger.model(), demand))
         .or_else(|| of_split(ledger.model(), demand))
         .or_else(|| of_group(ledger.model(), demand))
-        .or_else(|| of_capacity(ledger, demand))
-        .or_else(|| of_topology(ledger, demand))
+        .or_else(|| of_capacity(ledger, demand, vacant))
+        .or_else(|| of_topology(ledger, demand, vacant))
         .or_else(|| of_guarantee(ledger, demand))
         .unwrap_or_else(|| of_packing(ledger, refused, fits))
 }
@@ -186,7 +191,7 @@ fn of_group(model: &Model, demand: &Demand) -> Option<Reason> {
     Some(Reason::plain(Stage::Packing, Rule::GroupIncomplete, message))
 }
 
-fn of_capacity(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
+fn of_capacity(ledger: &Ledger<'_>, demand: &Demand, vacant: Option<&Ledger<'_>>) -> Option<Reason> {
     let model = ledger.model();
     let cluster = &model.topology.domains(Level::CLUSTER)[0];
     let mut short = shortages(ledger, demand, cluster);
@@ -205,16 +210,16 @@ fn of_capacity(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
     let needs = demand.needs(model, resource);
     let has = capacity::free_sum(ledger, demand, cluster.nodes.clone(), resource);
     let message = format!(
-        "needs {}; the nodes that it may use have {} free",
+        "needs {}; the nodes that it may use have {}",
         amount(model, resource, needs),
-        written(model, resource, has)
+        free(ledger, demand, vacant, cluster, (resource, has)),
     );
     let reason = Reason::plain(Stage::Capacity, Rule::CapacityInsufficient, message);
     Some(numbers(reason, resource, needs, has, Place::Domain(cluster.clone())))
 }
 
 /// Every domain of the required level lacks something, even in sum.
-fn of_topology(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
+fn of_topology(ledger: &Ledger<'_>, demand: &Demand, vacant: Option<&Ledger<'_>>) -> Option<Reason> {
     let model = ledger.model();
     let level = demand.required?;
     let domains: Vec<&Domain> = model
@@ -262,9 +267,9 @@ fn of_topology(ledger: &Ledger<'_>, demand: &Demand) -> Option<Reason> {
     };
     let has = free(domain, resource);
     let message = format!(
-        "needs {asked} in one {name}; the best {name}, {}, has {} free",
+        "needs {asked} in one {name}; the best {name}, {}, has {}",
         domain.name,
-        written(model, resource, has),
+        self::free(ledger, demand, vacant, domain, (resource, has)),
     );
     let reason = Reason::plain(Stage::Topology, Rule::TopologyTooSmall, message);
     Some(numbers(reason, resource, needs, has, Place::Domain(domain.clone())))
@@ -279,12 +284,13 @@ fn of_packing(ledger: &Ledger<'_>, refused: &Refused, fits: &[Fit]) -> Reason {
         Proof::NoBudget | Proof::NoTime => "; the budget ended before a proof",
         Proof::NoMemory => "; a proof would need larger tables than are kept in memory",
     };
+    let enough = if ledger.is_vacant() { "there is enough" } else { "enough is free" };
     let best = fits.iter().find(|fit| fit.level == level);
     let Some((fit, resource)) = best.and_then(|fit| Some((fit, fit.limited_by?))) else {
         let message = if refused.proof == Proof::Found {
-            "enough is free in sum, but not in pieces that hold its replicas".to_owned()
+            format!("{enough} in sum, but not in pieces that hold its replicas")
         } else {
-            format!("enough is free in sum; no placement was found{end}")
+            format!("{enough} in sum; no placement was found{end}")
         };
         return Reason::plain(Stage::Packing, Rule::PackingImpossible, message);
     };
@@ -343,6 +349,24 @@ fn shortages(ledger: &Ledger<'_>, demand: &Demand, domain: &Domain) -> Vec<(Reso
 
 fn numbers(reason: Reason, resource: ResourceId, needs: i128, has: i128, place: Place) -> Reason {
     Reason { resource: Some(resource), needs: Some(needs), has: Some(has), place, ..reason }
+}
+
+/// What is free of a resource in a domain, in words; of a gang that would not fit if nothing ran, what there is in all.
+fn free(
+    ledger: &Ledger<'_>,
+    demand: &Demand,
+    vacant: Option<&Ledger<'_>>,
+    domain: &Domain,
+    (resource, free): (ResourceId, i128),
+) -> String {
+    let model = ledger.model();
+    let in_all = match vacant {
+        Some(vacant) => capacity::free_sum(vacant, demand, domain.nodes.clone(), resource),
+        None if ledger.is_vacant() => free,
+        None => return format!("{} free", written(model, resource, free)),
+    };
+    let words = format!("{} in all", written(model, resource, in_all));
+    if in_all == free { words } else { format!("{words}, {} free", written(model, resource, free)) }
 }
 
 /// An amount with the name of its resource: `4 nvidia.com/gpu`.
