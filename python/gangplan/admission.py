@@ -319,8 +319,9 @@ def finish(
     reason: str,
     now: float,
     attempt: GangRecord | None = None,
+    suspended: bool = False,
 ) -> GangRecord | None:
-    """Give up what a gang holds and record how it ended; a gang that has ended stays as it is.
+    """Give up what a gang holds and record how it ended; a gang that has ended, or was put aside, stays as it is.
 
     Args:
         store: The store.
@@ -331,6 +332,7 @@ def finish(
         now: Seconds since 1970.
         attempt: The record as the caller knows it: a later record, or one that another process has taken over, is
             not touched either.
+        suspended: Whether one that was put aside ends too, because nobody is to go on with it.
 
     Returns:
         The record afterwards; None if there is none of that run and attempt.
@@ -339,7 +341,7 @@ def finish(
         record = store.get(name)
         if record is None or record.run_id != run_id or not (attempt is None or record.continues(attempt)):
             return None
-        if record.phase == "Finished":
+        if record.phase == "Finished" or (record.phase == "Suspended" and not suspended):
             return record
         try:
             return store.update(enter(record, "Finished", now=now, reason=reason, outcome=outcome))

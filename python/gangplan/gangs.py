@@ -76,6 +76,41 @@ class GangView:
     events: tuple[Occurrence, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What is deleted of a gang, or would be.
+
+    Attributes:
+        name: Its full name.
+        stood: How it stood: its outcome or phase; None: it had no record.
+        job: Whether a TFJob, or processes, go with it.
+        text: The same in words.
+    """
+
+    name: str
+    stood: str | None
+    job: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """What became of a gang that was resumed.
+
+    Attributes:
+        name: Its full name.
+        outcome: ``Pending``: it waits, and who submitted it goes on with it; ``Bound``; ``NotAdmitted``: it is suspended
+            again; or how its job ended.
+        reason: Why, in a sentence.
+        placement: Where it had room last, Role → nodes; None: not known here.
+    """
+
+    name: str
+    outcome: str
+    reason: str
+    placement: Mapping[str, tuple[str, ...]] | None = None
+
+
 class Gangs(Protocol):
     """The gangs of one place. A name is that which a person gave: ``mnist``, or ``team/mnist`` on a cluster."""
 
@@ -86,7 +121,8 @@ class Gangs(Protocol):
         """The name under which the record of a gang is kept.
 
         Raises:
-            InvalidInput: No gang may have that name.
+            InvalidInput: No gang may have that name, or several namespaces have one.
+            NotFound: Where all namespaces are looked at: none has one.
         """
 
     def look(self, name: str) -> GangView:
@@ -98,6 +134,13 @@ class Gangs(Protocol):
 
     def decide(self) -> tuple[Snapshot, Plan, dict[str, str]]:
         """What a cycle of admission would decide now; nothing is written. As :func:`gangplan.admission.decide`."""
+
+    def survey(self) -> tuple[Snapshot, tuple[GangRecord, ...]]:
+        """The whole cluster with its gangs, and the records of all of them.
+
+        Raises:
+            InvalidInput: What holds room contradicts itself; every problem is named.
+        """
 
     def lines(self, name: str, replica: str | None, *, follow: bool) -> Lines:
         """What the replicas of a gang have said.
@@ -111,15 +154,15 @@ class Gangs(Protocol):
             NotFound: There is no such gang or replica, or nothing is left of what it said.
         """
 
-    def told(self, name: str) -> str:
-        """What there is to delete of a gang, in words.
+    def told(self, name: str) -> Removal:
+        """What there is to delete of a gang.
 
         Raises:
             NotFound: There is nothing.
         """
 
-    def delete(self, name: str, *, progress: Callable[[str], None]) -> str:
-        """End a gang with all that runs for it, and forget its record; a word about what was deleted.
+    def delete(self, name: str, *, progress: Callable[[str], None]) -> Removal:
+        """End a gang with all that runs for it, and forget its record; what was deleted.
 
         Args:
             name: The gang.
@@ -127,6 +170,31 @@ class Gangs(Protocol):
 
         Raises:
             NotFound: There is no such gang.
+        """
+
+    def suspend(self, name: str, *, tell: Callable[[str], None]) -> str:
+        """Put a gang aside: nothing of it runs, and it holds no room; a word about it.
+
+        Args:
+            name: The gang.
+            tell: Gets what is waited for.
+
+        Raises:
+            NotFound: There is no such gang, or it has ended.
+            InvalidInput: It cannot be suspended.
+        """
+
+    def resume(self, name: str, *, wait_s: float, to_the_end: bool, tell: Callable[[str], None]) -> Resumed:
+        """Let a suspended gang wait for room again, and launch it if this is who launches.
+
+        Args:
+            name: The gang.
+            wait_s: Seconds to wait for room.
+            to_the_end: Follow its job to the end, not only until all replicas have their nodes.
+            tell: Gets what happens as a line.
+
+        Raises:
+            NotFound: There is no such gang, or it is not suspended.
         """
 
 

@@ -18,9 +18,9 @@ TRANSITIONS: Mapping[Phase, frozenset[Phase]] = {
     "Pending": frozenset({"Reserved", "Impossible", "Suspended", "Finished"}),
     "Impossible": frozenset({"Pending", "Suspended", "Finished"}),
     "Suspended": frozenset({"Pending", "Finished"}),
-    "Reserved": frozenset({"Binding", "Bound", "Pending", "Finished"}),
-    "Binding": frozenset({"Bound", "Pending", "Finished"}),
-    "Bound": frozenset({"Pending", "Finished"}),
+    "Reserved": frozenset({"Binding", "Bound", "Pending", "Suspended", "Finished"}),
+    "Binding": frozenset({"Bound", "Pending", "Suspended", "Finished"}),
+    "Bound": frozenset({"Pending", "Suspended", "Finished"}),
     "Finished": frozenset({"Pending"}),
 }
 """Where a gang may go from each phase. Impossible means: it would not fit even if nothing ran. A gang that has ended

@@ -187,6 +187,7 @@ def wait(
             reason=reason,
             now=clock(),
             attempt=record,
+            suspended=True,
         )
 
     try:

@@ -15,6 +15,7 @@ import gangplan as gp
 COMMANDS = (
     "run", "submit", "solve", "explain", "check", "list", "get", "logs", "delete", "demo", "demo deadlock", "demo affinity",
     "demo all", "version", "snapshot", "snapshot take", "snapshot show", "snapshot diff", "queue", "queue list", "queue get", "queue set",
+    "suspend", "resume", "top", "top nodes", "top jobs", "top queues",
 )  # fmt: skip
 
 
@@ -34,7 +35,7 @@ def test_help_is_complete_and_has_an_example(tmp_path, command):
     done = gangplan(tmp_path, *command.split(), "--help")
     assert done.returncode == 0
     assert "Usage:" in done.stdout
-    if command not in {"demo", "snapshot", "queue"}:
+    if command not in {"demo", "snapshot", "queue", "top"}:
         assert f"Example: gangplan {command}" in re.sub(r"\s+", " ", done.stdout)
 
 
@@ -90,7 +91,7 @@ def test_solve_reads_stdin_and_writes_a_plan_that_check_accepts(tmp_path, cluste
     assert (checked.returncode, checked.stdout) == (0, "the plan keeps every rule\n")
 
 
-@pytest.mark.parametrize("command", ["solve", "run", "delete", "bench"])
+@pytest.mark.parametrize("command", ["solve", "run", "delete", "bench", "suspend", "resume"])
 def test_every_command_that_writes_has_a_dry_run(tmp_path, command):
     assert "--dry-run" in gangplan(tmp_path, command, "--help").stdout
 

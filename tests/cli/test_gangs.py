@@ -7,14 +7,17 @@ import threading
 import time
 
 import pytest
+import yaml
 from apimodel.server import Fault
+from builders import tfjob
 from cli.clusters import Commands, new_server
 from typer.testing import CliRunner
 
 import gangplan.kube.client
-from gangplan.cli import place
+from gangplan.cli import gang_list, place
 from gangplan.cli.main import app
 from gangplan.errors import Busy, Forbidden, Unreachable
+from gangplan.kube import own_pod
 from gangplan.kube.kept_log import kept_folder
 from gangplan.kube.kinds import GANG, POD, TFJOB
 
@@ -421,6 +424,127 @@ def test_a_job_that_is_launched_while_its_gang_is_deleted_goes_too(collected):
     collected.server.replace = late
     collected("delete", "waits", *N)
     assert left(collected)[:2] == (["runs"], ["runs"])
+
+
+def test_what_is_deleted_is_told_as_a_document(collected):
+    words = ("delete", "runs", "waits", *N, "-o", "json")
+    would = [
+        {"name": "default/runs", "stood": "Bound", "job": True, "deleted": False},
+        {"name": "default/waits", "stood": "Pending", "job": False, "deleted": False},
+    ]
+    assert json.loads(collected(*words, "--dry-run").stdout) == would
+    assert json.loads(collected(*words).stdout) == [{**item, "deleted": True} for item in would]
+    assert left(collected) == ([], [], [])
+
+
+def test_what_is_deleted_is_told_also_where_the_rest_cannot_be(collected):
+    def fault(about: object) -> Fault | None:
+        return Fault(error=Forbidden) if (about.verb, about.name) == ("delete", "waits") else None
+
+    collected.server.faults = fault
+    done = collected("delete", "runs", "waits", *N, "-o", "json", code=4)
+    assert [item["name"] for item in json.loads(done.stdout)] == ["default/runs"]
+
+
+def test_lines_of_logs_are_told_as_documents(cluster):
+    lines = [json.loads(line) for line in cluster("logs", "runs", *N, "-o", "json").stdout.splitlines()]
+    assert lines[:2] == [
+        {"replica": "worker-0", "line": "hello from 0"},
+        {"replica": "worker-0", "line": "training"},
+    ]
+    assert len(lines) == 12
+
+
+@pytest.mark.parametrize("command", ["get", "logs", "explain"])
+def test_a_name_is_looked_for_in_all_namespaces(cluster, command):
+    cluster(command, "runs", "-A")
+    told = words(cluster(command, "waits", "-A", code=3).stderr)
+    assert "waits: is in several namespaces: give one of default/waits, team/waits" in told
+    assert "there is no gang nosuch in any namespace" in cluster(command, "nosuch", "-A", code=1).stderr
+    assert "must be lower-case letters" in cluster(command, "A", "-A", code=3).stderr
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: here
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: u, user: {token: t}}]
+contexts:
+  - {name: here, context: {cluster: c, user: u, namespace: team}}
+  - {name: there, context: {cluster: c, user: u}}
+"""
+
+
+def test_the_namespace_of_the_context_is_meant_where_none_is_named(cluster, tmp_path):
+    file = tmp_path / "kubeconfig"
+    file.write_text(KUBECONFIG)
+
+    def named(*words: str) -> list[str]:
+        return [item["name"] for item in json.loads(cluster("list", *words, "-o", "json").stdout)]
+
+    assert named("--kubeconfig", str(file)) == ["team/waits"]
+    assert named("--kubeconfig", str(file), "--context", "there") == ["default/runs", "default/waits"]
+    assert named("--kubeconfig", str(file), "-n", "default") == ["default/runs", "default/waits"]
+    manifest = yaml.safe_dump(tfjob("mine", {"Worker": {}}))
+    (tmp_path / "job.yaml").write_text(manifest)
+    told = json.loads(
+        cluster("submit", "job.yaml", "--kubeconfig", str(file), "--dry-run", "-o", "json").stdout
+    )
+    assert told["manifest"]["metadata"]["namespace"] == "team"
+
+
+def test_in_a_pod_its_own_namespace_is_meant(cluster, monkeypatch, tmp_path):
+    file = tmp_path / "namespace"
+    file.write_text("team")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("GANGPLAN_CLUSTER", "kubernetes")
+    monkeypatch.setattr(own_pod, "NAMESPACE_FILE", file)
+    assert [item["name"] for item in json.loads(cluster("list", "-o", "json").stdout)] == ["team/waits"]
+
+
+def watched(cluster: Commands, monkeypatch, *steps, words: tuple[str, ...] = N):
+    """What is printed while something happens at each look, and Ctrl-C is pressed after the last."""
+    left_over = iter(steps)
+
+    def sleep(_: float) -> None:
+        try:
+            next(left_over)()
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr(gang_list.time, "sleep", sleep)
+    return cluster("list", "-w", *words, code=130)
+
+
+def test_gangs_are_watched_until_ctrl_c(cluster, monkeypatch):
+    done = watched(
+        cluster,
+        monkeypatch,
+        lambda: None,
+        lambda: cluster.set_status("waits", phase="Reserved", reason="admitted"),
+        lambda: cluster.server.delete(GANG, "waits", namespace="default"),
+    )
+    lines = [words(line) for line in done.stdout.splitlines()]
+    assert lines[0] == "GANG QUEUE PHASE POSITION AGE REASON"
+    assert [line.split()[:3] for line in lines[1:]] == [
+        ["runs", "–", "Bound"],
+        ["waits", "research", "Pending"],
+        ["waits", "research", "Reserved"],
+        ["waits", "research", "Gone"],
+    ]
+    assert done.stderr == ""
+
+
+def test_a_gang_of_the_same_name_that_comes_between_two_looks_is_another(cluster, monkeypatch):
+    def again() -> None:
+        cluster.server.delete(GANG, "waits", namespace="team")
+        cluster.server.settle()
+        cluster.add_gang("waits", 2, namespace="team")
+
+    done = watched(cluster, monkeypatch, again, words=("-n", "team", "-o", "json"))
+    phases = [json.loads(line)["phase"] for line in done.stdout.splitlines()]
+    assert phases == ["Pending", "Gone", "Pending"]
 
 
 def complete(line: list[str]) -> list[str]:

@@ -135,11 +135,30 @@ def test_a_problem_that_was_there_does_not_stop_who_repairs_another_queue(cluste
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("--limit", "cpu"), ("--limit", "cpu=1", "--limit", "cpu=2"), ("--guarantee", "=4"), ("--weight", "-1")],
+    "words", [("--limit", "cpu"), ("--limit", "cpu=1", "--limit", "cpu=2"), ("--guarantee", "=4")]
 )
-def test_an_amount_that_is_none_is_a_wrong_use(cluster, words):
-    cluster("queue", "set", "research", *words, code=2)
+def test_an_amount_that_is_none_is_told_by_its_flag(cluster, words):
+    before = spec(cluster, "research")
+    assert f"{words[0]}: " in cluster("queue", "set", "research", *words, code=3).stderr
+    assert spec(cluster, "research") == before
+
+
+def test_a_weight_below_zero_is_a_wrong_use(cluster):
+    cluster("queue", "set", "research", "--weight", "-1", code=2)
+
+
+def test_all_that_is_wrong_with_a_queue_is_told_at_once(cluster):
+    """Its name, flags that cannot be read, amounts that are none, those that contradict each other, and the tree."""
+    words = ("--limit", "cpu", "--limit", "cpu=1", "--limit", "cpu=2", "--guarantee", "memory=4Gi")
+    more = ("--deserved", "memory=2Gi", "--deserved", f"{GPU}=many", "--parent", "nowhere")
+    told = " ".join(cluster("queue", "set", "Bad_Name", *words, *more, code=3).stderr.split())
+    assert "queue Bad_Name: 6 problems" in told
+    assert "--limit: wants RESOURCE=AMOUNT, such as nvidia.com/gpu=8, not 'cpu'" in told
+    assert "--limit: gives cpu twice" in told
+    assert "queue: must be lower-case letters" in told
+    assert "Bad_Name.parent" in told
+    assert f'Bad_Name.deserved["{GPU}"]' in told
+    assert "Bad_Name.guarantee.memory: must be at most the deserved, 2Gi, not 4Gi" in told
 
 
 def test_what_another_changes_meanwhile_is_kept(cluster):

@@ -165,3 +165,10 @@ def test_what_came_went_and_changed_is_told(commands, tmp_path):
     ]
     table = commands("snapshot", "diff", *files, code=1).stdout
     assert f"allocatable.{GPU}: 4 → 3; unschedulable: false → true" in table
+
+
+def test_a_name_that_does_not_say_its_kind_is_written_as_json_and_that_is_told(cluster, tmp_path):
+    done = cluster("snapshot", "take", "--out", str(tmp_path / "s.txt"))
+    assert done.stderr == "s.txt is JSON; a name that ends in .yaml or .yml is written as YAML\n"
+    assert json.loads((tmp_path / "s.txt").read_text())["nodes"]
+    assert cluster("snapshot", "take", "--out", str(tmp_path / "s.yml")).stderr == ""

@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from apimodel.server import Fault
 from builders import tfjob
 from cli.clusters import Commands, new_server
 from launches.world import World
 
+from gangplan.cli import repeats, where_it_runs
 from gangplan.cli import submit as command
-from gangplan.cli import where_it_runs
+from gangplan.errors import Unreachable
 from gangplan.kube.kinds import GANG, TFJOB
 
 AS_IN_THE_FILE = {"name": "worker", "replicas": 2, "requests": {"cpu": "100m"}}
@@ -122,3 +124,19 @@ def test_who_does_not_wait_is_told_where_the_job_runs_and_how_to_follow_it(
     monkeypatch.setattr(where_it_runs, "TOLD_REPLICAS", most)
     told = cluster("submit", "job.yaml", "--run-id", "run").stdout
     assert told == f"default/j runs: {where}; follow it with gangplan logs -f j -n default\n"
+
+
+def test_a_server_that_does_not_answer_for_long_is_told_once_a_minute(cluster, monkeypatch):
+    """It is asked every second."""
+    passed = [1e9]
+
+    def sleep(seconds: float) -> None:
+        passed[0] += seconds
+
+    clock = SimpleNamespace(time=lambda: passed[0], monotonic=lambda: passed[0], sleep=sleep)
+    monkeypatch.setattr(command, "time", clock)
+    monkeypatch.setattr(repeats, "time", clock)
+    monkeypatch.setattr(command, "FIRST_CONTACT_S", 150.0)
+    cluster.server.faults = lambda _: Fault(error=Unreachable)
+    told = cluster("submit", "job.yaml", code=4).stderr
+    assert told.count("asking again: ") == 3

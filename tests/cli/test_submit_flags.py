@@ -1,5 +1,6 @@
 """A job that flags describe, as a user submits it: shown on a modelled server, told by flags where it is wrong."""
 
+import json
 import re
 
 import pytest
@@ -22,7 +23,7 @@ def cluster(monkeypatch, tmp_path) -> Commands:
 
 
 def shown(cluster: Commands, command: str, *words: str) -> dict:
-    return yaml.safe_load(cluster(command, "-o", "yaml", *words).stdout)
+    return json.loads(cluster(command, "-o", "json", *words).stdout)
 
 
 def test_a_job_has_what_its_flags_say(cluster):

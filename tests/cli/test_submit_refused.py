@@ -158,6 +158,32 @@ def test_a_name_that_a_job_has_is_refused_before_anything_is_asked_for(cluster, 
     assert told in refused(cluster, job(), code=1)
 
 
+@pytest.mark.parametrize("by", ["a job", "a gang"])
+def test_a_dry_run_of_a_name_that_is_taken_says_where_it_would_go_all_the_same(cluster, by):
+    if by == "a job":
+        cluster.add_job("mnist", "r1")
+    else:
+        cluster.add_gang("mnist", 9, runId="r1")
+    Path("job.yaml").write_text(yaml.safe_dump(job()))
+    told = " ".join(cluster("submit", "job.yaml", "--dry-run", code=1).stdout.split())
+    assert "default/mnist may start: both replicas have a place, on n1" in told
+    assert "Its name is taken: there is a " in told
+    found = json.loads(cluster("submit", "job.yaml", "--dry-run", "-o", "json", code=1).stdout)
+    assert found["placement"] == {"worker": ["n1", "n1"]}
+    assert "gangplan delete mnist -n default" in found["taken"]
+
+
+def test_a_dry_run_prints_either_the_verdict_or_the_manifest(cluster):
+    """What it prints as YAML can be given to kubectl."""
+    Path("job.yaml").write_text(yaml.safe_dump(job()))
+    done = cluster("submit", "job.yaml", "--dry-run")
+    assert "tfReplicaSpecs" not in done.stdout
+    assert done.stdout.endswith("As it would be sent: add -o yaml\n")
+    done = cluster("submit", "job.yaml", "--dry-run", "-o", "yaml")
+    assert yaml.safe_load(done.stdout)["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] == 2
+    assert "default/mnist may start" in done.stderr
+
+
 def test_a_namespace_that_is_not_there_is_told(cluster):
     told = refused(cluster, job(), "-n", "nowhere", code=1)
     assert "there is no namespace nowhere: create it, or name another with --namespace" in told
@@ -202,6 +228,24 @@ def test_the_record_of_a_finished_gang_makes_way(cluster):
         runs.add(gang["spec"]["runId"])
     assert len(runs) == 2
     assert cluster.server.list(TFJOB).items == ()
+
+
+def test_what_can_never_fit_is_told_with_a_change_that_would_let_it_fit(cluster):
+    """All GPUs are held, and each worker wants more than a node has."""
+    cluster.add_gang("holds", 8)
+    cluster.reserve("holds", *["n1"] * 4, *["n2"] * 4)
+    wants = container(resources={"limits": {"nvidia.com/gpu": "5"}})
+    Path("job.yaml").write_text(yaml.safe_dump(job(**wants)))
+    ways = {
+        ("--queue-wait", "0"): "it could start with:",
+        ("--dry-run",): "instead of 5, once nothing else runs",
+    }
+    for words, verb in ways.items():
+        told = " ".join(cluster("submit", "job.yaml", *words, code=1).stdout.split())
+        assert "10 " in told
+        assert "8 in all, 0 free" in told
+        assert verb in told
+        assert "request 4 nvidia.com/gpu for each worker instead of 5" in told
 
 
 def test_a_gang_that_is_not_admitted_is_told_as_a_document_too(cluster):

@@ -125,7 +125,7 @@ def test_a_dry_run_shows_where_it_would_go_and_changes_nothing(
     namespace = new_namespace(cluster)
     code, out, err = finished(submit(namespace, workers("try", 4, ["true"]), "--dry-run"))
     assert code == 0, err
-    assert "kind: TFJob" in out
+    assert "As it would be sent: add -o yaml" in out
     assert f"{namespace}/try may start: all 4 replicas have a place" in out
     assert gangs_of(cluster, namespace) == {}
 

@@ -85,7 +85,11 @@ class World:
                     (term,) = terms["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
                     (node,) = term["matchFields"][0]["values"]
                     self.server.bind(pod["metadata"]["name"], namespace="default", node=node)
-            if self.makes_pods and not pods:
+            if (job["spec"].get("runPolicy") or {}).get("suspend"):
+                said = "Suspended"
+                for pod in pods:
+                    self.server.delete(POD, pod["metadata"]["name"], namespace="default")
+            elif self.makes_pods and not pods:
                 self.make_pods(job)
             elif pods and all(pod["spec"].get("nodeName") for pod in pods):
                 if int(job["metadata"]["labels"][ATTEMPT]) <= self.disrupted_attempts:

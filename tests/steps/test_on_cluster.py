@@ -56,7 +56,9 @@ def test_a_job_is_launched_and_told_replica_by_replica(world, tmp_path):
         ("worker-0", "n1"),
         ("worker-1", "n2"),
     ]
-    assert "worker-1 on n2: Pending" in lines
+    assert [line for line in lines if line.startswith("worker-1")] == ["worker-1 on n2: Pending"], (
+        "not that it has no node yet"
+    )
 
 
 def test_a_launch_that_comes_twice_tells_the_same_and_starts_nothing(world, tmp_path):

@@ -101,9 +101,10 @@ def _decided(
     with place.open() as gangs:
         gang = None if gang is None else gangs.full_name(gang)
         records = {record.name: record for record in gangs.records()}
-        if gang in records and records[gang].phase == "Finished":
+        if gang in records and records[gang].phase in {"Finished", "Suspended"}:
+            more = " any more" if records[gang].phase == "Finished" else ""
             raise NotFound(
-                f"{gang} waits for nothing any more: {records[gang].standing}",
+                f"{gang} waits for nothing{more}: {records[gang].standing}",
                 verb="explain",
                 kind="Gang",
                 name=gang,

@@ -1,62 +1,30 @@
-"""gangplan list, get, logs, delete: the gangs of the local cluster, or of a Kubernetes cluster."""
+"""gangplan get, logs, delete: the gangs of the local cluster, or of a Kubernetes cluster."""
 
 import time
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
 from gangplan.cli import exits, render
+from gangplan.cli.gang_list import summary
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place, complete_gang
-from gangplan.gangs import ON_THIS_MACHINE, GangView
-from gangplan.record import GangRecord
+from gangplan.gangs import GangView, Removal
 from gangplan.signals import interrupting
 
+
+class LineFormat(StrEnum):
+    """How the lines of a log are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 Name = Annotated[str, typer.Argument(metavar="GANG", help="Name of the gang.", autocompletion=complete_gang)]
-
-
-@exits.guarded
-def list_gangs(
-    home: Home = None,
-    namespace: Namespace = None,
-    everywhere: Everywhere = False,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-    output: Output = render.Format.TABLE,
-) -> None:
-    """List gangs: where each stands, and why.
-
-    Those of the local cluster; with -n, -A, --kubeconfig or --context, or with the setting cluster = "kubernetes",
-    those of a Kubernetes cluster.
-
-    Example: gangplan list -n team -o json
-    """
-    place = Place(
-        home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
-    )
-    with place.open() as gangs:
-        records = gangs.records()
-    if output is not render.Format.TABLE:
-        render.emit([_summary(record) for record in records], output)
-        return
-    if not records:
-        render.say("no gangs" if place.is_cluster else f"no gangs {ON_THIS_MACHINE}")
-        return
-    names = [record.name.rpartition("/") for record in records]
-    rows = [
-        (
-            *((where or "–",) if everywhere else ()),
-            short,
-            record.gang.queue or "–",
-            record.outcome or record.phase,
-            "–" if record.position is None else str(record.position),
-            _age(time.time() - record.history[0].at) if record.history else "–",
-            record.reason.splitlines()[0] if record.reason else "",
-        )
-        for record, (where, _, short) in zip(records, names, strict=True)
-    ]
-    header = ("gang", "queue", "phase", "position", "age", "reason")
-    render.table(("namespace", *header) if everywhere else header, rows)
 
 
 @exits.guarded
@@ -64,6 +32,7 @@ def get(
     name: Name,
     home: Home = None,
     namespace: Namespace = None,
+    everywhere: Everywhere = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = render.Format.TABLE,
@@ -75,7 +44,14 @@ def get(
 
     Example: gangplan get classifier-1a2b3c4d -o yaml
     """
-    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, names=(name,))
+    place = Place(
+        home=home,
+        kubeconfig=kubeconfig,
+        context=context,
+        namespace=namespace,
+        everywhere=everywhere,
+        names=(name,),
+    )
     with place.open() as gangs:
         seen = gangs.look(name)
     if output is not render.Format.TABLE:
@@ -87,7 +63,7 @@ def get(
                 "conditions": seen.conditions,
                 "events": seen.events,
             }
-        render.emit({**_summary(record), **found}, output)
+        render.emit({**summary(record), **found}, output)
         return
     _show(seen, is_cluster=place.is_cluster)
 
@@ -105,8 +81,12 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until they end.")] = False,
     home: Home = None,
     namespace: Namespace = None,
+    everywhere: Everywhere = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    output: Annotated[
+        LineFormat, typer.Option("--output", "-o", help="Plain text, or a JSON object on each line.")
+    ] = LineFormat.TEXT,
 ) -> None:
     """Print what a gang's replicas say.
 
@@ -115,10 +95,20 @@ def logs(
 
     Example: gangplan logs classifier-1a2b3c4d chief-0 --follow
     """
-    place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, names=(name,))
+    place = Place(
+        home=home,
+        kubeconfig=kubeconfig,
+        context=context,
+        namespace=namespace,
+        everywhere=everywhere,
+        names=(name,),
+    )
     with place.open() as gangs:
         for of, line in gangs.lines(name, replica, follow=follow):
-            render.say(line if replica is not None else f"{of}: {line}", now=follow)
+            if output is LineFormat.JSON:
+                render.emit_one({"replica": of, "line": line}, render.Format.JSON)
+            else:
+                render.say(line if replica is not None else f"{of}: {line}", now=follow)
 
 
 @exits.guarded
@@ -131,6 +121,7 @@ def delete(
     namespace: Namespace = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    output: Output = render.Format.TABLE,
 ) -> None:
     """End gangs with all that runs for them, and forget their records.
 
@@ -140,17 +131,35 @@ def delete(
     Example: gangplan delete classifier-1a2b3c4d
     """
     place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, names=tuple(names))
-    with place.open() as gangs, interrupting():
+    gone: list[Removal] = []
+    with place.open() as gangs, interrupting(), _told(gone, output, deleted=not dry_run):
         found = {name: gangs.told(name) for name in dict.fromkeys(names)}
         for name, what in found.items():
             if dry_run:
-                render.say(f"{what} would be deleted")
+                gone.append(replace(what, text=f"{what.text} would be deleted"))
                 continue
             try:
-                render.say(gangs.delete(name, progress=render.progress), now=True)
+                gone.append(gangs.delete(name, progress=render.progress))
             except KeyboardInterrupt:
                 render.progress(f"{name} is not deleted to the end: gangplan delete {name} goes on with it")
                 raise
+            if output is render.Format.TABLE:
+                render.say(gone[-1].text, now=True)
+
+
+@contextmanager
+def _told(gone: Sequence[Removal], output: render.Format, *, deleted: bool) -> Iterator[None]:
+    """Tell as a document what is gone, also where the rest could not be deleted."""
+    try:
+        yield
+    finally:
+        if output is not render.Format.TABLE:
+            told = (
+                {"name": item.name, "stood": item.stood, "job": item.job, "deleted": deleted} for item in gone
+            )
+            render.emit(list(told), output)
+        elif gone and not deleted:
+            render.say("\n".join(item.text for item in gone))
 
 
 def _show(seen: GangView, *, is_cluster: bool) -> None:
@@ -198,26 +207,5 @@ def _show(seen: GangView, *, is_cluster: bool) -> None:
         render.table(("time", "about", "reason", "count", "message"), noted, title="\nLast events")
 
 
-def _summary(record: GangRecord) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "queue": record.gang.queue,
-        "phase": record.phase,
-        "outcome": record.outcome,
-        "position": record.position,
-        "reason": record.reason,
-        "run_id": record.run_id,
-        "reservation": record.reservation,
-        "rejection": record.rejection,
-    }
-
-
 def _clock(at: float | None) -> str:
     return "–" if at is None else time.strftime("%H:%M:%S", time.localtime(at))
-
-
-def _age(seconds: float) -> str:
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return f"{max(0, int(seconds))}s"

@@ -13,14 +13,18 @@ from gangplan.cli import (
     doctor,
     explain,
     gang,
+    gang_list,
     queue,
     run,
     snapshot,
     solve,
     storage,
     submit,
+    suspension,
+    top,
     version,
 )
+from gangplan.cli.repeats import Repeats
 
 app = typer.Typer(
     name="gangplan",
@@ -42,6 +46,8 @@ def configure(
     logging.basicConfig(stream=sys.stderr, level=level, format="%(levelname)s %(name)s: %(message)s")
     if not verbose:
         logging.getLogger("kfp").setLevel(logging.ERROR)
+        for handler in logging.getLogger().handlers:
+            handler.addFilter(Repeats())
 
 
 app.command(name="run")(run.run)
@@ -50,13 +56,16 @@ app.command(name="explain")(explain.explain)
 app.command(name="check")(check.check)
 app.command(name="bench")(bench.bench)
 app.command(name="submit")(submit.submit)
-app.command(name="list")(gang.list_gangs)
+app.command(name="list")(gang_list.list_gangs)
 app.command(name="get")(gang.get)
 app.command(name="logs")(gang.logs)
 app.command(name="delete")(gang.delete)
+app.command(name="suspend")(suspension.suspend)
+app.command(name="resume")(suspension.resume)
 app.add_typer(queue.app, name="queue")
 app.add_typer(storage.app, name="storage")
 app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(top.app, name="top")
 app.add_typer(demo.app, name="demo")
 app.command(name="doctor")(doctor.doctor)
 app.command(name="version")(version.show)

@@ -27,7 +27,12 @@ Kubeconfig = Annotated[
 Context = Annotated[str | None, typer.Option("--context", help="The context in the kubeconfig.")]
 Namespace = Annotated[
     str | None,
-    typer.Option("--namespace", "-n", help="The namespace on a Kubernetes cluster.", show_default="default"),
+    typer.Option(
+        "--namespace",
+        "-n",
+        help="The namespace on a Kubernetes cluster.",
+        show_default="that of the kubeconfig's context",
+    ),
 ]
 Everywhere = Annotated[
     bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces of a Kubernetes cluster.")

@@ -57,13 +57,14 @@ class Place:
         from gangplan.kube.client import connect
         from gangplan.kube.cluster import KubeCluster
         from gangplan.kube.gangs import KubeGangs
+        from gangplan.kube.own_namespace import own_namespace
 
+        meant = self.namespace or own_namespace(kubeconfig=self.kubeconfig, context=self.context)
         with connect(kubeconfig=self.kubeconfig, context=self.context) as connection:
             yield KubeGangs(
                 KubeCluster(connection, clock=time.time, monotonic=time.monotonic),
-                namespace="" if self.everywhere else self.namespace or "default",
-                logs=chosen.logs,
-                terms=chosen.terms,
+                namespace="" if self.everywhere else meant,
+                chosen=chosen,
                 sleep=time.sleep,
             )
 

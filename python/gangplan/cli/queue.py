@@ -9,7 +9,7 @@ import typer
 from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.cli.snapshot import amounts
-from gangplan.errors import NotFound
+from gangplan.errors import NotFound, Problem
 from gangplan.inventory import QueueUse
 
 app = typer.Typer(help="Show and set the queues of a Kubernetes cluster.", no_args_is_help=True)
@@ -123,17 +123,18 @@ def set_queue(
     from gangplan.kube.queues import QueueChange
     from gangplan.kube.queues import set_queue as make
 
+    wrong: list[Problem] = []
     change = QueueChange(
         parent=parent,
-        limit=_parsed("--limit", limit),
-        deserved=_parsed("--deserved", deserved),
-        guarantee=_parsed("--guarantee", guarantee),
+        limit=_parsed("--limit", limit, wrong),
+        deserved=_parsed("--deserved", deserved, wrong),
+        guarantee=_parsed("--guarantee", guarantee, wrong),
         weight=weight,
         priority=priority,
         open=is_open,
     )
     with connect(kubeconfig=kubeconfig, context=context) as connection:
-        setting = make(connection, name, change, dry_run=dry_run)
+        setting = make(connection, name, change, dry_run=dry_run, before=wrong)
     if output is not render.Format.TABLE:
         told = {"name": name, "how": setting.how, "written": not dry_run and setting.how != "unchanged"}
         render.emit({**told, "before": setting.before, "after": setting.after}, output)
@@ -155,16 +156,16 @@ def _read(kubeconfig: Path | None, context: str | None) -> tuple[QueueUse, ...]:
     return take_stock(taken.snapshot).queues
 
 
-def _parsed(option: str, given: list[str] | None) -> dict[str, str]:
-    """Amounts by resource, as ``RESOURCE=AMOUNT`` gives them."""
-    found = {}
+def _parsed(option: str, given: list[str] | None, wrong: list[Problem]) -> dict[str, str]:
+    """Amounts by resource, as ``RESOURCE=AMOUNT`` gives them; what is none is added to what is wrong."""
+    found: dict[str, str] = {}
     for text in given or ():
         resource, equals, amount = text.partition("=")
         if not resource or not equals:
-            raise typer.BadParameter(
-                f"wants RESOURCE=AMOUNT, such as nvidia.com/gpu=8, not {text!r}", param_hint=option
-            )
-        if resource in found:
-            raise typer.BadParameter(f"gives {resource} twice: give it once", param_hint=option)
-        found[resource] = amount.strip()
+            message = f"wants RESOURCE=AMOUNT, such as nvidia.com/gpu=8, not {text!r}"
+            wrong.append(Problem(option, "MALFORMED", message))
+        elif resource in found:
+            wrong.append(Problem(option, "DUPLICATE", f"gives {resource} twice: give it once"))
+        else:
+            found[resource] = amount.strip()
     return found

@@ -16,6 +16,9 @@ from gangplan.inventory import Inventory
 app = typer.Typer(help="Take, show and compare snapshots of clusters.", no_args_is_help=True)
 File = Annotated[str, typer.Argument(metavar="FILE", help="Snapshot in JSON or YAML; - is stdin.")]
 
+KINDS = frozenset({".json", ".yaml", ".yml"})
+"""Ends of names that say what is in a file."""
+
 
 @app.command()
 @exits.guarded
@@ -51,6 +54,8 @@ def take(
     for name, problem in sorted(taken.left_out.items()):
         render.progress(f"{name} is left out: {problem}")
     snapshot = without_names(taken.snapshot).snapshot if redact else taken.snapshot
+    if out.suffix not in KINDS:
+        render.progress(f"{out.name} is JSON; a name that ends in .yaml or .yml is written as YAML")
     if not dry_run:
         dump(snapshot, out)
     counts = {

@@ -3,7 +3,7 @@
 import sys
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gangplan.cli import exits, render
+from gangplan.cli.dry_run import show
 from gangplan.cli.flag_groups import takes
 from gangplan.cli.job_flags import JobFlags, manifest_of, told_by_flags
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.cli.pod_flags import PodFlags
+from gangplan.cli.repeats import Repeats
 from gangplan.cli.where_it_runs import where_it_runs
 from gangplan.config import Enforcement, settings
-from gangplan.errors import Forbidden, InvalidInput, Problem
+from gangplan.errors import AlreadyExists, Forbidden, InvalidInput, Problem
 from gangplan.plan import Rejection
 from gangplan.record import HOLDING, GangRecord
 from gangplan.signals import BY_USER, ended_by, interrupting, uninterrupted
@@ -57,7 +59,7 @@ def submit(
             "--namespace",
             "-n",
             help="Where it goes; not needed where the file says so.",
-            show_default="default",
+            show_default="that of the kubeconfig's context",
         ),
     ] = None,
     wait_s: Annotated[
@@ -68,7 +70,10 @@ def submit(
         typer.Option("--wait", help="Follow the job to its end, not only until all replicas have a node."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the manifest and where it would go now; change nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Say where it would go now, with -o yaml the manifest; change nothing."
+        ),
     ] = False,
     volumes: Annotated[
         list[str] | None,
@@ -107,6 +112,8 @@ def submit(
     from gangplan.kube.cluster import KubeCluster
     from gangplan.kube.entry import until_answered
     from gangplan.kube.names import see_that_it_is_a_name, see_that_it_is_a_run_id
+    from gangplan.kube.own_namespace import own_namespace
+    from gangplan.kube.progress import helping
     from gangplan.kube.shapes import as_it_stands
     from gangplan.kube.submission import submission
 
@@ -124,14 +131,14 @@ def submit(
     with told_by_flags(job.sizes()) if job.given else nullcontext():
         asked = submission(
             manifest,
-            namespace=namespace or "default",
+            namespace=namespace or own_namespace(kubeconfig=kubeconfig, context=context),
             run_id=run_id,
             now=time.time(),
             enforcement=settings(enforcement=enforcement).enforcement,
         )
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         with told_by_flags(job.sizes()) if job.given else nullcontext():
-            taken = until_answered(
+            taken, taken_by = until_answered(
                 lambda: _acceptable(connection, asked, dry_run=dry_run, is_again=run is not None),
                 _retries(FIRST_CONTACT_S),
             )
@@ -143,14 +150,15 @@ def submit(
         for note in wanted.notes:
             render.progress(f"note: {note}")
         if dry_run:
-            _show(cluster, wanted, output)
+            show(cluster, wanted, output, taken=taken_by or _waits_already(cluster, wanted))
             return
         with interrupting():
             answer = _answered(cluster, wanted, wait_s, to_the_end=wait)
     if output is not render.Format.TABLE:
         render.emit(answer, output)
     elif answer.outcome == NOT_ADMITTED:
-        render.say(f"{answer.name}: not admitted: {answer.reason}")
+        refused = [f"{answer.name}: not admitted: {answer.reason}", *helping(answer.rejection)]
+        render.say("\n  ".join(refused))
     elif answer.outcome == BOUND:
         render.say(where_it_runs(wanted.namespace, wanted.name, answer.placement or {}))
     else:
@@ -198,12 +206,14 @@ def _retries(seconds: float) -> "Retries":
         clock=time.time,
         sleep=time.sleep,
         poll_s=POLL_S,
-        on_trouble=_told_trouble,
+        on_trouble=_teller(),
     )
 
 
-def _acceptable(api: "Api", asked: "Submission", *, dry_run: bool, is_again: bool) -> "Submission":
-    """The submission as this cluster can take it."""
+def _acceptable(
+    api: "Api", asked: "Submission", *, dry_run: bool, is_again: bool
+) -> tuple["Submission", str]:
+    """The submission as this cluster can take it; in a dry run also by whom its name is taken, empty: it is free."""
     from gangplan.kube.entry import see_that_it_is_taken
     from gangplan.kube.priority import with_priority
     from gangplan.kube.same_run import see_that_no_other_has_it
@@ -219,38 +229,20 @@ def _acceptable(api: "Api", asked: "Submission", *, dry_run: bool, is_again: boo
         if not dry_run:
             raise
         render.progress(f"whether the server would take the TFJob is not known: {error}")
-    return wanted
+    except AlreadyExists as error:
+        if not dry_run:
+            raise
+        return wanted, str(error)
+    return wanted, ""
 
 
-def _show(cluster: "KubeCluster", wanted: "Submission", output: render.Format) -> None:
-    from gangplan.kube.tfjob import write
-    from gangplan.record import new
-    from gangplan.report.explanation import explain
+def _waits_already(cluster: "KubeCluster", wanted: "Submission") -> str:
+    """Whose gang has the name; empty: nobody's that has not finished, or it is this run's."""
+    from gangplan.kube.entry import name_is_taken
 
-    now = time.time()
-    record = new(wanted.gang, uid="", run_id=wanted.run_id, now=now)
-    decided = cluster.decided(now=now, terms=settings().terms, also=record)
-    snapshot, plan, unsound = decided.snapshot, decided.plan, decided.unsound
-    if output is not render.Format.TABLE:
-        name = wanted.gang.name
-        answer = {"placement": plan.placements.get(name), "rejection": plan.rejections.get(name)}
-        render.emit(
-            {
-                "manifest": wanted.manifest,
-                **answer,
-                "unsound": unsound.get(name),
-                "kind": decided.kinds.get(name),
-            },
-            output,
-        )
-    elif (problem := unsound.get(wanted.gang.name)) is not None:
-        render.say(write(wanted.manifest))
-        render.say(f"{wanted.gang.name} would wait for ever: {problem}")
-    else:
-        render.say(write(wanted.manifest))
-        render.say(explain(wanted.gang.name, snapshot, plan, kinds=decided.kinds).as_text())
-    if wanted.gang.name not in plan.placements:
-        raise typer.Exit(exits.NO)
+    found = cluster.store().get(wanted.gang.name)
+    is_free = found is None or found.phase == "Finished" or found.run_id == wanted.run_id
+    return "" if found is None or is_free else str(name_is_taken(found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +306,7 @@ def _refused(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> _Answ
         deadline=now + wait_s,
         poll_s=max(chosen.poll_s, POLL_S),
         on_change=show,
-        on_trouble=_told_trouble,
+        on_trouble=_teller(),
     )
     if verdict.admitted:
         return None
@@ -327,8 +319,15 @@ def _refused(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> _Answ
     )
 
 
-def _told_trouble(error: Exception) -> None:
-    render.progress(f"asking again: {error}")
+def _teller() -> Callable[[Exception], None]:
+    """Tells of troubles, of one that lasts once a minute."""
+    repeats = Repeats()
+
+    def tell(error: Exception) -> None:
+        if repeats.is_new(str(error)):
+            render.progress(f"asking again: {error}")
+
+    return tell
 
 
 def _answered(cluster: "KubeCluster", wanted: "Submission", wait_s: int, *, to_the_end: bool) -> _Answer:

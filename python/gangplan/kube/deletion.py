@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gangplan import admission
 from gangplan.errors import Conflict, NotFound, NotInstalled
+from gangplan.gangs import Removal
 from gangplan.kube.actions import Object
 from gangplan.kube.api import Api
 from gangplan.kube.gang_object import split_name
@@ -40,14 +41,20 @@ class Found:
     job: Object | None
     foreign: bool
 
-    def told(self, name: str) -> str:
-        """What is to be deleted, in words."""
+    def told(self, name: str) -> Removal:
+        """What is to be deleted."""
         if self.record is None:
-            return f"the TFJob of {name}, which has no record"
+            return self.removal(name, f"the TFJob of {name}, which has no record")
         where = f"{name} ({self.record.outcome or self.record.phase})"
         if self.foreign:
-            return f"{where}, but not the TFJob of its name, which no run of gangplan made,"
-        return where if self.job is None else f"{where} with its TFJob"
+            text = f"{where}, but not the TFJob of its name, which no run of gangplan made,"
+            return self.removal(name, text)
+        return self.removal(name, where if self.job is None else f"{where} with its TFJob")
+
+    def removal(self, name: str, text: str) -> Removal:
+        """What is deleted, or would be, in these words."""
+        stood = None if self.record is None else self.record.outcome or self.record.phase
+        return Removal(name=name, stood=stood, job=self.job is not None, text=text)
 
 
 class Deletion:
@@ -88,8 +95,8 @@ class Deletion:
             raise NotFound(message, verb="delete", kind="Gang", name=short, namespace=namespace)
         return found
 
-    def run(self, name: str, *, progress: Callable[[str], None]) -> str:
-        """Delete a gang; a word about what was deleted.
+    def run(self, name: str, *, progress: Callable[[str], None]) -> Removal:
+        """Delete a gang; what was deleted.
 
         Args:
             name: Its full name.
@@ -103,14 +110,15 @@ class Deletion:
             self._finish(name, found.record)  # or it might still be admitted, and launched
         self._end_job(name, found, progress)
         if found.record is None:
-            return f"the TFJob of {name} deleted; it had no record"
+            return found.removal(name, f"the TFJob of {name} deleted; it had no record")
         self._finish(name, found.record)
         # Who launched it may have made its TFJob a moment before the record ended.
         self._end_job(name, self._again(name, found), progress)
         self._forget(name, found.record)
         if found.foreign:
-            return f"{name} deleted; the TFJob of its name stays: no run of gangplan made it"
-        return f"{name} deleted" + ("" if found.job is not None else "; it had no TFJob")
+            text = f"{name} deleted; the TFJob of its name stays: no run of gangplan made it"
+            return found.removal(name, text)
+        return found.removal(name, f"{name} deleted" + ("" if found.job is not None else "; it had no TFJob"))
 
     def _again(self, name: str, found: Found) -> Found:
         job = self._job(name)
@@ -149,7 +157,13 @@ class Deletion:
 
     def _finish(self, name: str, record: GangRecord) -> None:
         admission.finish(
-            self._store, name, run_id=record.run_id, outcome="Canceled", reason=REASON, now=self._clock()
+            self._store,
+            name,
+            run_id=record.run_id,
+            outcome="Canceled",
+            reason=REASON,
+            now=self._clock(),
+            suspended=True,
         )
 
     def _forget(self, name: str, record: GangRecord) -> None:

@@ -170,7 +170,7 @@ def enter(
                 elif looks:
                     pause()
             elif found is not None and found.phase != "Finished":
-                raise _waits_already(found) from error
+                raise name_is_taken(found) from error
             elif found is not None:
                 _forget(store, found)
 
@@ -182,7 +182,8 @@ def _forget(store: Store, record: GangRecord) -> None:
         return  # somebody was faster
 
 
-def _waits_already(found: GangRecord) -> AlreadyExists:
+def name_is_taken(found: GangRecord) -> AlreadyExists:
+    """What is wrong with a name that a gang has which has not finished."""
     namespace, name = split_name(found.name)
     message = (
         f"there is a gang {found.name} already ({found.standing}): wait for its end, choose another "

@@ -6,9 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gangplan.config import Terms
-from gangplan.errors import Expired, Forbidden, NotFound, NotInstalled, Refused, Unreachable
-from gangplan.gangs import GangView, Lines
+from gangplan.config import Settings
+from gangplan.errors import (
+    Expired,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    NotInstalled,
+    Problem,
+    Refused,
+    Unreachable,
+)
+from gangplan.gangs import GangView, Lines, Removal, Resumed
 from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.deletion import Deletion
@@ -20,6 +29,8 @@ from gangplan.kube.logs import LogFollower, Sink, has_started, restarts, split_m
 from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER, see_that_it_is_a_name
 from gangplan.kube.outcome import replica_name
 from gangplan.kube.store import read_records
+from gangplan.kube.suspension import Suspension
+from gangplan.kube.taking import take
 from gangplan.kube.view import view
 from gangplan.plan import Plan
 from gangplan.record import GangRecord
@@ -41,17 +52,15 @@ class KubeGangs:
         cluster: KubeCluster,
         *,
         namespace: str,
-        logs: Path,
-        terms: Terms,
+        chosen: Settings,
         sleep: Callable[[float], None],
     ) -> None:
         """Prepare it; nothing is sent yet.
 
         Args:
             cluster: The cluster.
-            namespace: The namespace whose gangs are meant; empty: all, and names must say theirs.
-            logs: Folder of the logs that were kept.
-            terms: When room is kept for those that wait.
+            namespace: The namespace whose gangs are meant; empty: all, and a name is looked for in each.
+            chosen: The settings: where logs were kept, and how long things are kept and waited for.
             sleep: Waits the given seconds.
 
         Raises:
@@ -60,7 +69,7 @@ class KubeGangs:
         if namespace:
             see_that_it_is_a_name(namespace, of="namespace")
         self._cluster, self._api, self._namespace = cluster, cluster.api, namespace
-        self._logs, self._terms, self._sleep = logs, terms, sleep
+        self._chosen, self._logs, self._sleep = chosen, chosen.logs, sleep
         self._store = cluster.store()
 
     def records(self) -> tuple[GangRecord, ...]:
@@ -69,11 +78,24 @@ class KubeGangs:
 
     def full_name(self, name: str) -> str:
         """See :class:`gangplan.gangs.Gangs`."""
-        full = name if "/" in name else full_name(self._namespace or "default", name)
+        if "/" not in name and not self._namespace:
+            see_that_it_is_a_name(name, of="gang")
+            return self._anywhere(name)
+        full = name if "/" in name else full_name(self._namespace, name)
         namespace, short = split_name(full)
         see_that_it_is_a_name(namespace, of="namespace")
         see_that_it_is_a_name(short, of="gang")
         return full
+
+    def _anywhere(self, name: str) -> str:
+        """The full name of the one gang of a name in all namespaces."""
+        found = [record.name for record in self.records() if split_name(record.name)[1] == name]
+        if not found:
+            raise NotFound(f"there is no gang {name} in any namespace", verb="get", kind="Gang", name=name)
+        if len(found) > 1:
+            message = f"is in several namespaces: give one of {', '.join(found)}"
+            raise InvalidInput([Problem(name, "AMBIGUOUS", message)], "the name of a gang")
+        return found[0]
 
     def look(self, name: str) -> GangView:
         """See :class:`gangplan.gangs.Gangs`."""
@@ -88,21 +110,39 @@ class KubeGangs:
 
     def decide(self) -> tuple[Snapshot, Plan, dict[str, str]]:
         """See :class:`gangplan.gangs.Gangs`; a look at the whole cluster, whatever namespace is meant."""
-        return self._cluster.decide(now=self._cluster.clock(), terms=self._terms)
+        return self._cluster.decide(now=self._cluster.clock(), terms=self._chosen.terms)
+
+    def survey(self) -> tuple[Snapshot, tuple[GangRecord, ...]]:
+        """See :class:`gangplan.gangs.Gangs`; what cannot be understood is told and left out."""
+        taken = take(self._api, now=self._cluster.clock())
+        for name, problem in sorted(taken.left_out.items()):
+            log.warning("%s is left out: %s", name, problem)
+        return taken.snapshot, taken.records
 
     def lines(self, name: str, replica: str | None, *, follow: bool) -> Lines:
         """See :class:`gangplan.gangs.Gangs`; of a replica whose pod is gone what was kept of it here."""
         name = self.full_name(name)
         return self._followed(name, replica) if follow else self._said(name, replica)
 
-    def told(self, name: str) -> str:
+    def told(self, name: str) -> Removal:
         """See :class:`gangplan.gangs.Gangs`."""
         name = self.full_name(name)
         return self._deletion().find(name).told(name)
 
-    def delete(self, name: str, *, progress: Callable[[str], None]) -> str:
+    def delete(self, name: str, *, progress: Callable[[str], None]) -> Removal:
         """See :class:`gangplan.gangs.Gangs`; waits until its pods are gone."""
         return self._deletion().run(self.full_name(name), progress=progress)
+
+    def suspend(self, name: str, *, tell: Callable[[str], None]) -> str:
+        """See :class:`gangplan.gangs.Gangs`; its TFJob stays, without pods."""
+        return self._suspension(tell).suspend(self.full_name(name))
+
+    def resume(self, name: str, *, wait_s: float, to_the_end: bool, tell: Callable[[str], None]) -> Resumed:
+        """See :class:`gangplan.gangs.Gangs`."""
+        return self._suspension(tell).resume(self.full_name(name), wait_s=wait_s, to_the_end=to_the_end)
+
+    def _suspension(self, tell: Callable[[str], None]) -> Suspension:
+        return Suspension(self._cluster, chosen=self._chosen, sleep=self._sleep, tell=tell)
 
     def _deletion(self) -> Deletion:
         return Deletion(

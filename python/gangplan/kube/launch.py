@@ -100,6 +100,8 @@ class Launch:
             )
             return self._until_gone(seen, now) if ended is None else [ended]
         record = record if record is not None and record.run_id == self.run_id else None
+        if record is not None and record.phase == "Suspended":
+            return [End(outcome="Canceled", reason=suspended(record))]
         if record is not None and (stage := (record.attempt, record.phase)) != self._stage:
             self._stage, self._since = stage, {}
         late = job is not None and record is not None and _attempt_of(job) < record.attempt
@@ -336,6 +338,12 @@ def _without_room(record: GangRecord | None, run_id: str) -> End:
     if record.phase == "Finished" and record.outcome is not None:
         return End(outcome=record.outcome, reason=record.reason)
     raise AssertionError(f"a gang that is {record.phase} has room, or waits for it")
+
+
+def suspended(record: GangRecord) -> str:
+    """Why a gang is not looked after that somebody has put aside, and who goes on with it."""
+    namespace, _, name = record.name.partition("/")
+    return f"{record.reason}: it goes on with gangplan resume {name} -n {namespace}"
 
 
 def _foreign(job: Object) -> str:

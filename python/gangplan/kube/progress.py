@@ -4,8 +4,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from gangplan.kube import volcano
-from gangplan.kube.actions import Seen
+from gangplan.kube.actions import Object, Seen
 from gangplan.kube.outcome import exit_code, replica_name, troubles
+from gangplan.plan import Rejection
 from gangplan.record import WAITING, GangRecord
 from gangplan.snapshot import Gang
 
@@ -19,9 +20,14 @@ def leader_of(gang: Gang) -> str | None:
 def waiting(record: GangRecord) -> str:
     """Where a gang stands, why, and the first change that would help."""
     place = f" at position {record.position}" if record.position else ""
-    changes = record.rejection.changes if record.rejection is not None else ()
-    helps = f"; it would start with: {changes[0].text}" if changes else ""
+    helps = "".join(f"; {change}" for change in helping(record.rejection)[:1])
     return f"{record.name}: {record.phase}{place}: {record.reason}{helps}"
+
+
+def helping(rejection: Rejection | None) -> tuple[str, ...]:
+    """The changes that would help, a sentence each."""
+    changes = () if rejection is None else rejection.changes
+    return tuple(f"it {'could' if change.alone else 'would'} start with: {change.text}" for change in changes)
 
 
 def why_again(record: GangRecord) -> str:
@@ -62,15 +68,24 @@ class Told:
         for stray in volcano.strays(seen.pods, seen.record):
             self._say(stray, stray)
         for pod in seen.pods:
-            name, status = replica_name(pod), pod.get("status") or {}
-            code = exit_code(pod)
-            now = (status.get("phase") or "Pending") + ("" if code is None else f" (exit code {code})")
-            node = pod["spec"].get("nodeName")
-            why = "".join(f": {trouble.text}" for trouble in troubles([pod])[:1])
-            line = f"{name}{f' on {node}' if node else ''}: {now}{why}"
-            self._say(name, line)
+            self._replica(pod)
 
-    def _say(self, about: str, line: str) -> None:
-        if self._last.get(about) != line:
-            self._last[about] = line
+    def _replica(self, pod: Object) -> None:
+        """Where a replica stands. One that only has no node yet is not told: its gang has room, which was."""
+        node, code = pod["spec"].get("nodeName"), exit_code(pod)
+        phase = (pod.get("status") or {}).get("phase") or "Pending"
+        now = phase if code is None else f"ended with exit code {code}"
+        trouble = next(iter(troubles([pod])), None)
+        if trouble is None and node is None and now == "Pending":
+            return
+        name = replica_name(pod)
+        why = "" if trouble is None or trouble.text == f"it {now}" else f": {trouble.text}"
+        line = f"{name}{f' on {node}' if node else ''}: {now}{why}"
+        # A kubelet words the same trouble in turns.
+        self._say(name, line, state=f"{now} {node} {'' if trouble is None else trouble.cause}")
+
+    def _say(self, about: str, line: str, *, state: str = "") -> None:
+        """Tell a line, unless it, or the state that it is about, is what was told last."""
+        if self._last.get(about) != (state or line):
+            self._last[about] = state or line
             self._tell(line)

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from gangplan.kube.api import Api, Object
 from gangplan.kube.camel import camel, from_map, to_map
 from gangplan.kube.kinds import GANG_QUEUE
 from gangplan.kube.names import see_that_it_is_a_name
-from gangplan.kube.paths import below, within
+from gangplan.kube.paths import below
 from gangplan.kube.resources import GangQueueSpec
 from gangplan.snapshot import Queue, Snapshot
 from gangplan.solver import parse_quantity, validate
@@ -71,7 +72,9 @@ class Setting:
     after: GangQueueSpec
 
 
-def set_queue(api: Api, name: str, change: QueueChange, *, dry_run: bool = False) -> Setting:
+def set_queue(
+    api: Api, name: str, change: QueueChange, *, dry_run: bool = False, before: Sequence[Problem] = ()
+) -> Setting:
     """Make a queue or change one; what somebody else changes meanwhile is kept.
 
     Args:
@@ -79,15 +82,20 @@ def set_queue(api: Api, name: str, change: QueueChange, *, dry_run: bool = False
         name: The queue.
         change: What is to be different.
         dry_run: Only say what would be done.
+        before: What is wrong already; it is raised too.
 
     Raises:
-        InvalidInput: No queue may have the name, an amount cannot be read, or the tree would contradict itself; every problem is named.
+        InvalidInput: Something was wrong already, no queue may have the name, an amount cannot be read, or the tree would contradict itself; every problem is named.
         ClusterError: The server does not allow it.
     """
-    see_that_it_is_a_name(name, of="queue")
+    wrong = list(before)
+    try:
+        see_that_it_is_a_name(name, of="queue")
+    except InvalidInput as error:
+        wrong += error.problems
     while True:
         found = api.list(GANG_QUEUE).items
-        setting = _setting(found, name, change)
+        setting = _setting(found, name, change, wrong)
         if dry_run or setting.how == "unchanged":
             return setting
         try:
@@ -97,12 +105,12 @@ def set_queue(api: Api, name: str, change: QueueChange, *, dry_run: bool = False
         return setting
 
 
-def _setting(found: Sequence[Object], name: str, change: QueueChange) -> Setting:
+def _setting(found: Sequence[Object], name: str, change: QueueChange, wrong: Sequence[Problem]) -> Setting:
     specs = {item["metadata"]["name"]: from_map(GangQueueSpec, item["spec"]) for item in found}
     before = specs.pop(name, None)
     after = change.of(before or GangQueueSpec())
     old = _problems(specs, name, before)
-    if problems := [problem for problem in _problems(specs, name, after) if problem not in old]:
+    if problems := [*wrong, *(problem for problem in _problems(specs, name, after) if problem not in old)]:
         raise InvalidInput(problems, f"queue {name}")
     how: Literal["created", "changed", "unchanged"] = "created" if before is None else "changed"
     return Setting(name=name, how="unchanged" if before == after else how, before=before, after=after)
@@ -122,17 +130,22 @@ def _problems(
         replace(problem, path=re.sub(r"^\$\.queues\[(\d+)\]", lambda at: names[int(at[1])], problem.path))
         for problem in validate("snapshot", encode(Snapshot(queues=queues)))
     )
-    if spec is None or any(within(problem.path, name) for problem in found):
-        return found  # amounts that cannot be read cannot be compared
-    return (*found, *_out_of_order(name, spec))
+    return (
+        found if spec is None else (*found, *_out_of_order(name, spec, {problem.path for problem in found}))
+    )
 
 
-def _out_of_order(name: str, spec: GangQueueSpec) -> Iterator[Problem]:
-    """Amounts of a queue that contradict each other: what is kept free is deserved, and nothing passes the limit."""
+def _out_of_order(name: str, spec: GangQueueSpec, wrong: AbstractSet[str]) -> Iterator[Problem]:
+    """Amounts of a queue that contradict each other: what is kept free is deserved, and nothing passes the limit.
+
+    Those at the paths that are wrong cannot be read, and are not compared.
+    """
     amounts = {"guarantee": spec.guarantee, "deserved": spec.deserved or {}, "limit": spec.limit}
     for less, more in itertools.combinations(amounts, 2):
         for resource, text in sorted(amounts[less].items()):
             most = amounts[more].get(resource)
+            if wrong & {below(f"{name}.{which}", resource) for which in (less, more)}:
+                continue
             if most is not None and _units(resource, text) > _units(resource, most):
                 message = f"must be at most the {more}, {most}, not {text}"
                 yield Problem(below(f"{name}.{less}", resource), "CONTRADICTION", message)

@@ -23,10 +23,12 @@ class Taken:
         snapshot: Nodes, queues, levels, quotas, what runs, and the gangs that wait or hold room.
         left_out: Queues and levels that cannot be understood, waiting gangs that name what this cluster does not have,
             and what is wrong with each.
+        records: The records of all gangs.
     """
 
     snapshot: Snapshot
     left_out: Mapping[str, str]
+    records: tuple[GangRecord, ...]
 
 
 def take(api: Api, *, now: float) -> Taken:
@@ -49,7 +51,7 @@ def take(api: Api, *, now: float) -> Taken:
         snapshot = combine(cluster.snapshot, taken, now=now, members=cluster.members)
         problems = validate("snapshot", encode(snapshot))
         if not problems:
-            return Taken(snapshot=snapshot, left_out=left_out)
+            return Taken(snapshot=snapshot, left_out=left_out, records=records)
         waiting = {record.name for record in taken if record.phase in WAITING}
         faults = {
             name: text for name, text in at_fault(snapshot, problems, cluster.gaps).items() if name in waiting

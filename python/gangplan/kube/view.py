@@ -112,12 +112,19 @@ def replica_status(pod: Object, replica: tuple[str, int], node: str | None) -> R
         role=replica[0],
         index=replica[1],
         node=node,
-        state=_STATES.get(status.get("phase") or "Pending", "Unknown"),
+        state=_state(status.get("phase") or "Pending", exit_code(pod)),
         exit_code=exit_code(pod),
         restarts=restarts if isinstance(restarts, int) else 0,
         started_at=_seconds((state.get("running") or ended).get("startedAt")),
         finished_at=_seconds(ended.get("finishedAt")),
     )
+
+
+def _state(phase: str, code: int | None) -> ReplicaState:
+    """The phase of a pod; where its program has ended, how: the phase follows a moment later."""
+    if phase == "Running" and code is not None:
+        return "Failed" if code else "Succeeded"
+    return _STATES.get(phase, "Unknown")
 
 
 def _rank(role: str) -> int:

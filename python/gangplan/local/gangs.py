@@ -2,18 +2,20 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 
-from gangplan import admission
+from gangplan import admission, suspension
 from gangplan.config import Settings
-from gangplan.errors import NotFound
-from gangplan.gangs import ON_THIS_MACHINE, GangView, Lines, interleaved
+from gangplan.errors import InvalidInput, NotFound, Problem, StoreError
+from gangplan.gangs import ON_THIS_MACHINE, GangView, Lines, Removal, Resumed, interleaved
 from gangplan.local.cluster import LocalCluster
 from gangplan.local.runtime import LocalRuntime
 from gangplan.local.store import LocalStore
 from gangplan.local.survivors import end_survivors
 from gangplan.plan import Plan
-from gangplan.record import GangRecord
+from gangplan.record import WAITING, GangRecord
+from gangplan.record_snapshot import combine
 from gangplan.snapshot import Snapshot
 
 
@@ -27,14 +29,19 @@ class LocalGangs:
 
     @cached_property
     def _store(self) -> LocalStore:
-        """The store, after letting time pass: void reservations and dead owners end."""
+        """The store, after letting time pass."""
         store = LocalStore(self._settings.store)
-        with store.leadership():
-            admission.run_settle(store, LocalCluster(store).gone, now=time.time(), terms=self._terms)
+        self._let_time_pass(store)
         return store
 
+    def _let_time_pass(self, store: LocalStore) -> None:
+        """Void reservations and dead owners end."""
+        with store.leadership():
+            admission.run_settle(store, LocalCluster(store).gone, now=time.time(), terms=self._terms)
+
     def records(self) -> tuple[GangRecord, ...]:
-        """See :class:`gangplan.gangs.Gangs`."""
+        """See :class:`gangplan.gangs.Gangs`; whoever looks again sees what time has done."""
+        self._let_time_pass(self._store)
         return self._store.records()
 
     def full_name(self, name: str) -> str:
@@ -55,6 +62,11 @@ class LocalGangs:
         decided = admission.decide(cluster, self._store.records(), now=time.time(), terms=self._terms)
         return decided.snapshot, decided.plan, decided.unsound
 
+    def survey(self) -> tuple[Snapshot, tuple[GangRecord, ...]]:
+        """See :class:`gangplan.gangs.Gangs`."""
+        records = self.records()
+        return combine(LocalCluster(self._store).snapshot(), records, now=time.time()), records
+
     def lines(self, name: str, replica: str | None, *, follow: bool) -> Lines:
         """See :class:`gangplan.gangs.Gangs`."""
         try:
@@ -72,14 +84,15 @@ class LocalGangs:
             for line in self._runtime.logs(name, item):
                 yield item, line
 
-    def told(self, name: str) -> str:
+    def told(self, name: str) -> Removal:
         """See :class:`gangplan.gangs.Gangs`."""
         record = self._found(name)
-        return f"{name} ({record.outcome or record.phase})"
+        stood = record.outcome or record.phase
+        return Removal(name=name, stood=stood, job=self._has_job(name), text=f"{name} ({stood})")
 
-    def delete(self, name: str, *, progress: Callable[[str], None]) -> str:
+    def delete(self, name: str, *, progress: Callable[[str], None]) -> Removal:
         """See :class:`gangplan.gangs.Gangs`."""
-        record = self._found(name)
+        there, record = self.told(name), self._found(name)
         self._runtime.delete(name)
         end_survivors(record.run_id, name)
         ended = admission.finish(
@@ -89,10 +102,46 @@ class LocalGangs:
             outcome="Canceled",
             reason="deleted by the user",
             now=time.time(),
+            suspended=True,
         )
         if ended is not None:
             self._store.remove(ended)
-        return f"{name} deleted"
+        return replace(there, text=f"{name} deleted")
+
+    def suspend(self, name: str, *, tell: Callable[[str], None]) -> str:
+        """See :class:`gangplan.gangs.Gangs`; only one that waits: nobody could start its processes again."""
+        record = self._found(name)
+        if record.phase == "Finished":
+            raise _nothing(name, "suspend", record)
+        if record.phase not in WAITING | {"Suspended"}:
+            message = f"runs on this machine ({record.phase}), where only what waits can be suspended: gangplan delete {name} ends it"
+            raise InvalidInput([Problem(name, "UNSUPPORTED", message)], "the gang")
+        suspension.suspend(
+            self._store, name, run_id=record.run_id, reason="suspended by the user", now=time.time()
+        )
+        return f"{name} suspended"
+
+    def resume(self, name: str, *, wait_s: float, to_the_end: bool, tell: Callable[[str], None]) -> Resumed:
+        """See :class:`gangplan.gangs.Gangs`; the run that asked for it goes on with it."""
+        record = self._found(name)
+        if record.phase != "Suspended":
+            raise _nothing(name, "resume", record)
+        suspension.resume(
+            self._store,
+            name,
+            run_id=record.run_id,
+            reason="resumed",
+            now=time.time(),
+            waiter_s=self._terms.waiter_s,
+        )
+        return Resumed(name=name, outcome="Pending", reason="its run goes on with it when it has room")
+
+    def _has_job(self, name: str) -> bool:
+        try:
+            self._runtime.status(name)
+        except (NotFound, StoreError):
+            return False
+        return True
 
     def _found(self, name: str) -> GangRecord:
         record = self._store.get(name)
@@ -101,3 +150,8 @@ class LocalGangs:
             message = f"there is no gang {name} {ON_THIS_MACHINE}; known here: {known}"
             raise NotFound(message, verb="get", kind="Gang", name=name)
         return record
+
+
+def _nothing(name: str, verb: str, record: GangRecord) -> NotFound:
+    message = f"nothing to {verb} of {name}: it is {record.standing}"
+    return NotFound(message, verb=verb, kind="Gang", name=name)

@@ -135,5 +135,11 @@ def _end(store: Store, status: JobStatus, run_id: str, now: float) -> GangRecord
     outcomes: dict[str, End] = {"Succeeded": "Succeeded", "Failed": "Failed", "TimedOut": "TimedOut"}
     outcome = outcomes.get(status.state, "Canceled")
     return admission.finish(
-        store, status.name, run_id=run_id, outcome=outcome, reason=status.reason or status.state, now=now
+        store,
+        status.name,
+        run_id=run_id,
+        outcome=outcome,
+        reason=status.reason or status.state,
+        now=now,
+        suspended=True,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from gangplan import attempts
+from gangplan import admission, attempts
 from gangplan.errors import ClusterError, InvalidInput, Problem
 from gangplan.kube import own_pod
 from gangplan.kube.actions import Object
@@ -163,7 +163,16 @@ class OnCluster:
             poll_s=POLL_S,
         )
         # Also where there is no record any more there may be a job.
-        launcher.end("the run ended first")
+        end = launcher.end("the run ended first")
+        admission.finish(
+            store,
+            self.gang,
+            run_id=self._run.run_id,
+            outcome=end.outcome,
+            reason=end.reason,
+            now=clock(),
+            suspended=True,
+        )
         record = store.get(self.gang)
         return record if record is not None and record.run_id == self._run.run_id else None
 

@@ -113,6 +113,7 @@ class OnMachine:
             outcome="Canceled",
             reason="the run ended first",
             now=clock(),
+            suspended=True,
         )
 
     def records(self) -> tuple[GangRecord, ...]:

@@ -1,0 +1,266 @@
+"""Gangs are put aside and gone on with: those of a cluster with their TFJobs, those of this machine while they wait."""
+
+import json
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from apimodel.server import Fault
+from builders import tfjob
+from cli.clusters import Commands
+from launches.world import World
+
+from gangplan import admission
+from gangplan.cli import place
+from gangplan.cli import submit as command
+from gangplan.config import settings
+from gangplan.errors import Forbidden
+from gangplan.kube.kinds import GANG, POD, TFJOB
+from gangplan.local.cluster import LocalCluster
+from gangplan.local.store import LocalStore
+from gangplan.record import new
+from gangplan.snapshot import Gang, Role
+
+N = ("-n", "default")
+
+
+class Suspending:
+    """A server with room and an operator, and a job ``j`` that was submitted and runs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.world = World()
+        self.server = self.world.server
+        self.world.runs_for = 1000
+        self.server.delete(GANG, "j", namespace="default")
+        passed = self.world.time
+        clock = SimpleNamespace(time=lambda: passed[0], monotonic=lambda: passed[0], sleep=self._sleep)
+        monkeypatch.setattr(command, "time", clock)
+        monkeypatch.setattr(place, "time", clock)
+        self.meanwhile = lambda: None
+        self.commands = Commands(self.server, monkeypatch)
+        self.commands.add_node("n1")
+        Path("job.yaml").write_text(yaml.safe_dump(tfjob("j", {"PS": {}, "Worker": {"replicas": 2}})))
+        self.commands("submit", "job.yaml", "--run-id", "run")
+
+    def _sleep(self, seconds: float) -> None:
+        self.world.sleep(seconds)
+        self.meanwhile()
+
+    def __call__(self, *words: str, code: int = 0):
+        return self.commands(*words, *N, code=code)
+
+    @property
+    def stands(self) -> str:
+        """Phase, or outcome, of the gang."""
+        status = self.server.get(GANG, "j", namespace="default")["status"]
+        return status.get("outcome") or status["phase"]
+
+    @property
+    def pods(self) -> int:
+        return len(self.server.list(POD).items)
+
+    @property
+    def job(self) -> dict:
+        return self.server.get(TFJOB, "j", namespace="default")
+
+
+@pytest.fixture
+def running(monkeypatch, tmp_path) -> Suspending:
+    monkeypatch.chdir(tmp_path)
+    return Suspending(monkeypatch)
+
+
+def test_a_gang_is_suspended_with_its_job_and_runs_again_when_it_is_resumed(running):
+    uid = running.job["metadata"]["uid"]
+    assert (running.stands, running.pods) == ("Bound", 3)
+    done = running("suspend", "j")
+    assert done.stdout == "default/j suspended; its TFJob stays, and holds no room\n"
+    assert "waits for ps-0, worker-0, worker-1 to end" in done.stderr
+    assert (running.stands, running.pods) == ("Suspended", 0)
+    assert running.job["spec"]["runPolicy"]["suspend"] is True
+    assert "reservation" not in running.server.get(GANG, "j", namespace="default")["status"]
+    assert running("suspend", "j").stdout == done.stdout, "it is suspended already"
+    told = running("resume", "j").stdout
+    assert told.startswith("default/j runs: ps-0 on n1, worker-0 on n1, worker-1 on n1; follow it with")
+    assert (running.stands, running.pods) == ("Bound", 3)
+    assert running.job["spec"]["runPolicy"]["suspend"] is False
+    assert running.job["metadata"]["uid"] == uid
+    reasons = [
+        (event["phase"], event["reason"])
+        for event in json.loads(running("get", "j", "-o", "json").stdout)["history"]
+    ]
+    assert [phase for phase, _ in reasons] == [
+        "Pending",
+        "Reserved",
+        "Bound",
+        "Suspended",
+        "Pending",
+        "Reserved",
+        "Bound",
+    ]
+    assert reasons[3:5] == [("Suspended", "suspended by the user"), ("Pending", "resumed")]
+
+
+def test_the_room_of_a_suspended_gang_is_for_others_who_then_keep_it(running):
+    """It waits for them when it is resumed, and is suspended again if they do not end in time."""
+    running("suspend", "j")
+    running.commands.add_gang(
+        "other", 1, runId="r2", roles=[{"name": "worker", "replicas": 8, "requests": {"cpu": "1"}}]
+    )
+    running.commands.reserve("other", *["n1"] * 8)
+    done = running("resume", "j", "--queue-wait", "5", "-o", "json", code=1)
+    answer = json.loads(done.stdout)
+    assert answer["outcome"] == "NotAdmitted"
+    assert "not admitted in time: needs 300m cpu" in answer["reason"]
+    assert "Pending at position 1" in done.stderr
+    assert (running.stands, running.pods) == ("Suspended", 0)
+    running.server.delete(GANG, "other", namespace="default")
+    running("resume", "j")
+    assert running.stands == "Bound"
+
+
+def test_a_resumed_job_is_followed_to_its_end_if_asked(running):
+    running("suspend", "j")
+    running.world.runs_for = 3
+    done = running("resume", "j", "--wait")
+    assert done.stdout == "default/j: Succeeded: Succeeded\n"
+    assert running.stands == "Succeeded"
+    assert "nothing to resume of default/j: it has ended (Succeeded" in running("resume", "j", code=1).stderr
+    assert "nothing to suspend of default/j: it has ended" in running("suspend", "j", code=1).stderr
+
+
+def test_who_follows_a_job_is_told_that_it_was_suspended_and_leaves_it(running, monkeypatch):
+    """Its record stays put aside: it has not ended."""
+    looks = []
+
+    def suspend_once() -> None:
+        if len(looks) == 2:
+            running("suspend", "j")
+        looks.append(running.stands)
+
+    running.meanwhile = suspend_once
+    done = running.commands("submit", "job.yaml", "--run-id", "run", "--wait", code=6)
+    assert done.stdout == (
+        "default/j: Canceled: suspended by the user: it goes on with gangplan resume j -n default\n"
+    )
+    assert (running.stands, running.pods) == ("Suspended", 0)
+    running.meanwhile = lambda: None
+    running("resume", "j")
+    assert running.stands == "Bound"
+
+
+@pytest.mark.parametrize("looks", range(6))
+def test_a_resumption_that_is_interrupted_is_suspended_again_or_goes_on(running, looks):
+    running("suspend", "j")
+    seen = []
+
+    def interrupt() -> None:
+        seen.append(running.stands)
+        if len(seen) == looks + 1:
+            raise KeyboardInterrupt
+
+    running.meanwhile = interrupt
+    done = running.commands.run("resume", "j", *N)
+    running.meanwhile = lambda: None
+    if done.exit_code == 0:
+        assert running.stands == "Bound"
+        return
+    assert done.exit_code == 130, done.output
+    assert running.stands == "Suspended"
+    running.world.sleep(1.0)
+    assert (running.pods, running.job["spec"]["runPolicy"]["suspend"]) == (0, True)
+    running("resume", "j")
+    assert running.stands == "Bound"
+
+
+def test_a_resumption_that_was_killed_is_gone_on_with(running):
+    """It had let the gang wait, and nothing else was done."""
+
+    class Killed(BaseException):
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+    running("suspend", "j")
+
+    def kill() -> None:
+        running.server.faults = lambda _: Fault(error=Killed)
+        raise Killed
+
+    running.meanwhile = kill
+    with pytest.raises(Killed):
+        running.commands("resume", "j", *N)
+    running.server.faults, running.meanwhile = None, lambda: None
+    assert running.stands in {"Pending", "Reserved"}
+    running("resume", "j")
+    assert (running.stands, running.pods) == ("Bound", 3)
+
+
+def test_a_gang_that_waits_is_put_aside_and_waits_again(running):
+    running.commands.add_gang("waits", 9, runId="r2")
+    assert running("suspend", "waits").stdout == "default/waits suspended; it had no TFJob\n"
+    found = {item["name"]: item for item in json.loads(running("list", "-o", "json").stdout)}
+    assert found["default/waits"]["phase"] == "Suspended"
+    told = " ".join(running("explain", "waits", code=1).stderr.split())
+    assert "default/waits waits for nothing: Suspended: suspended by the user" in told
+    done = running("resume", "waits").stdout
+    assert "default/waits: waits again: it had no TFJob yet: who submitted it goes on with it" in done
+    assert "nothing to resume of default/waits: it is Pending" in running("resume", "waits", code=1).stderr
+
+
+def test_a_dry_run_suspends_and_resumes_nothing(running):
+    assert running("suspend", "j", "--dry-run").stdout == "default/j (Bound) would be suspended\n"
+    assert running.stands == "Bound"
+    running("suspend", "j")
+    assert running("resume", "j", "--dry-run").stdout == "default/j (Suspended) would wait for room again\n"
+    assert running.stands == "Suspended"
+
+
+def test_a_suspended_gang_is_deleted_like_any_other(running):
+    running("suspend", "j")
+    assert running("delete", "j").stdout == "default/j deleted\n"
+    assert running.server.list(TFJOB).items == running.server.list(GANG).items == ()
+
+
+def test_what_cannot_be_suspended_is_left_as_it_was(running):
+    assert "there is no such gang" in running("suspend", "nosuch", code=1).stderr
+    running.server.faults = lambda about: (
+        Fault(error=Forbidden) if (about.verb, about.kind) == ("patch", "TFJob") else None
+    )
+    assert "patch TFJob j" in running("suspend", "j", code=4).stderr
+    running.server.faults = None
+    spec = running.job["spec"]
+    for replicas in spec["tfReplicaSpecs"].values():
+        replicas["template"]["spec"]["schedulerName"] = "volcano"
+    running.server.replace(TFJOB, {**running.job, "spec": spec})
+    told = " ".join(running("suspend", "j", code=3).stderr.split())
+    assert "j: cannot be suspended: for Volcano the nodes of its replicas stand in its TFJob" in told
+
+
+def test_a_job_that_ends_before_it_is_suspended_has_ended(running):
+    ended = {"status": {"conditions": [{"type": "Succeeded", "status": "True", "message": "all done"}]}}
+    running.server.patch(TFJOB, "j", ended, namespace="default", subresource="status")
+    assert "its TFJob has ended (Succeeded)" in running("suspend", "j", code=1).stderr
+    assert running.stands == "Bound"
+
+
+def test_on_this_machine_what_waits_is_put_aside_and_what_runs_is_not(running, monkeypatch, tmp_path):
+    monkeypatch.setattr(place, "time", time)
+    monkeypatch.setenv("GANGPLAN_HOME", str(tmp_path / "home"))
+    chosen = settings()
+    store = LocalStore(chosen.store)
+    for name, cpu in (("small", "100m"), ("large", "100m")):
+        gang = Gang(name=name, roles=(Role(name="worker", replicas=1, requests={"cpu": cpu}),))
+        store.create(new(gang, uid=name, run_id=name, now=time.time()))
+    assert running.commands("suspend", "large").stdout == "large suspended\n"
+    admission.run_cycle(store, LocalCluster(store), now=time.time(), terms=chosen.terms)
+    assert (store.get("small").phase, store.get("large").phase) == ("Reserved", "Suspended")
+    told = " ".join(running.commands("suspend", "small", code=3).stderr.split())
+    assert "small: runs on this machine (Reserved), where only what waits can be suspended" in told
+    assert "waits again: its run goes on with it" in running.commands("resume", "large").stdout
+    admission.run_cycle(store, LocalCluster(store), now=time.time(), terms=chosen.terms)
+    assert store.get("large").phase == "Reserved"
+    assert "nothing to resume of large: it is Reserved" in running.commands("resume", "large", code=1).stderr
+    running.commands("delete", "large", "small")
+    assert store.records() == ()

@@ -1,0 +1,130 @@
+"""What is held of nodes and queues, by whom and for how long: on a modelled server, on this machine, in a snapshot."""
+
+import json
+import time
+
+import pytest
+import yaml
+from cli.clusters import Commands, new_server
+
+GPU = "nvidia.com/gpu"
+
+
+def moment(seconds_ago: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds_ago))
+
+
+@pytest.fixture
+def cluster(monkeypatch, tmp_path) -> Commands:
+    """Of two nodes with four GPUs each, ``runs`` has three of one, ``starts`` two of the other; ``waits`` wants nine."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GANGPLAN_HOME", str(tmp_path / "home"))
+    commands = Commands(new_server("team"), monkeypatch)
+    for node in ("n1", "n2"):
+        commands.add_node(node)
+    commands.add_queue("all", limit={GPU: "8"})
+    commands.add_queue("research", parent="all", deserved={GPU: "4"}, guarantee={GPU: "1"})
+    commands.add_queue("empty")
+    commands.add_gang("runs", 3, queue="research", runId="r1")
+    commands.add_gang("starts", 2, queue="research", runId="r2")
+    commands.add_gang("waits", 9, queue="research")
+    commands.reserve("starts", "n2", "n2")
+    history = [
+        {"at": moment(9000), "phase": "Pending", "reason": ""},
+        {"at": moment(7300), "phase": "Reserved", "reason": ""},
+        {"at": moment(7200), "phase": "Bound", "reason": ""},
+    ]
+    placement = {"placement": {"worker": ["n1", "n1", "n1"]}}
+    commands.set_status("runs", phase="Bound", reservation=placement, history=history)
+    return commands
+
+
+def words(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_nodes_are_shown_with_what_runs_what_is_reserved_and_what_is_free(cluster):
+    told = words(cluster("top", "nodes", "-A").stdout)
+    assert told[0] == "NODE STATE RESOURCE CAPACITY USED RESERVED FREE"
+    assert told[1] == "n1 ready cpu 8 0 0 8"
+    assert f"{GPU} 4 3 0 1" in told
+    assert f"{GPU} 4 0 2 2" in told
+    assert told[-1] == f"{GPU} 8 3 2 3", "of all that are ready"
+    assert not any("pods" in line for line in told)
+    only = words(cluster("top", "nodes", "-A", "--resource", "pods").stdout)
+    assert only[1:] == [
+        "n1 ready pods 110 3 0 107",
+        "n2 ready pods 110 0 2 108",
+        "all ready pods 220 3 2 215",
+    ]
+    found = json.loads(cluster("top", "nodes", "-A", "-o", "json").stdout)
+    share = {"resource": GPU, "capacity": "4", "used": "3", "reserved": "0", "free": "1"}
+    assert share in found["nodes"][0]["shares"]
+
+
+def test_jobs_are_shown_by_the_gpus_that_they_hold_and_for_how_long(cluster):
+    told = words(cluster("top", "jobs", "-A").stdout)
+    assert told[0] == "JOB QUEUE STATE REPLICAS GPUS CPU MEMORY FOR"
+    assert told[1] == "default/runs research runs 3 3 – – 2h"
+    assert told[2].startswith("default/starts research reserved 2 2 – –")
+    assert len(told) == 3, "who waits holds nothing"
+    (first, second) = json.loads(cluster("top", "jobs", "-n", "default", "-o", "json").stdout)
+    assert (first["name"], first["gpus"], first["held"]) == ("default/runs", 3, {GPU: "3"})
+    assert first["since"] == pytest.approx(time.time() - 7300, abs=60), "since it had room, not since it ran"
+    assert second["state"] == "reserved"
+    assert cluster("top", "jobs", "-n", "team").stdout == "nothing holds room\n"
+
+
+def test_pods_of_no_gang_are_shown_together_and_last(cluster):
+    cluster.add_job("foreign")
+    cluster.add_worker("foreign", 0, "n1")
+    cluster.add_worker("foreign", 1, "n2")
+    assert words(cluster("top", "jobs", "-A").stdout)[-1].startswith("pods of no gang – runs 2 0")
+
+
+def test_queues_are_shown_with_what_they_use_deserve_and_may_use(cluster):
+    told = words(cluster("top", "queues", "-A").stdout)
+    assert told[0] == "QUEUE WAITING RUNNING RESOURCE USED GUARANTEE DESERVED LIMIT"
+    assert told[1:] == [
+        f"all open 0 0 {GPU} 5 – – 8",
+        "empty open 0 0 – – – – –",
+        f"research open 1 2 {GPU} 5 1 4 –",
+    ]
+    found = json.loads(cluster("top", "queues", "-A", "-o", "json").stdout)
+    assert [(queue["name"], queue["waiting"], queue["running"]) for queue in found] == [
+        ("all", 0, 0), ("empty", 0, 0), ("research", 1, 2)
+    ]  # fmt: skip
+
+
+def test_a_snapshot_is_looked_at_without_its_cluster(cluster, tmp_path):
+    file = tmp_path / "s.json"
+    cluster("snapshot", "take", "--out", str(file))
+    for command in ("nodes", "queues"):
+        assert cluster("top", command, "-f", str(file)).stdout == cluster("top", command, "-A").stdout
+    assert words(cluster("top", "jobs", "-f", str(file)).stdout)[1] == "default/runs research runs 3 3 – – –"
+    assert "give one of both" in cluster("top", "nodes", "-f", str(file), "-A", code=2).stderr
+    assert "nosuch" in cluster("top", "jobs", "-f", "nosuch.json", code=3).stderr
+
+
+def test_a_cordoned_node_and_one_that_is_not_ready_count_for_nothing_together(cluster, tmp_path):
+    nodes = [
+        {"name": "a", "allocatable": {GPU: "4"}},
+        {"name": "b", "allocatable": {GPU: "4"}, "unschedulable": True},
+        {"name": "c", "allocatable": {GPU: "4"}, "ready": False},
+    ]
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({"nodes": nodes}))
+    assert words(cluster("top", "nodes", "-f", "s.yaml").stdout)[1:] == [
+        f"a ready {GPU} 4 0 0 4",
+        f"b cordoned {GPU} 4 0 0 4",
+        f"c not ready {GPU} 4 0 0 4",
+        f"all ready {GPU} 4 0 0 4",
+    ]
+    assert cluster("top", "jobs", "-f", "s.yaml").stdout == "nothing holds room\n"
+    assert cluster("top", "queues", "-f", "s.yaml").stdout == "no queues\n"
+
+
+def test_this_machine_is_shown_too(cluster):
+    told = words(cluster("top", "nodes").stdout)
+    assert [line.split()[0] for line in told if "cpu" in line] == ["node-0", "node-1", "all"]
+    assert cluster("top", "jobs").stdout == "nothing holds room\n"
+    assert cluster("top", "queues").stdout == "no queues\n"
