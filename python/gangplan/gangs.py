@@ -7,7 +7,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from gangplan.plan import Plan
 from gangplan.record import GangRecord
@@ -111,6 +111,41 @@ class Resumed:
     placement: Mapping[str, tuple[str, ...]] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """Something old that was removed, or would be.
+
+    Attributes:
+        kind: The record of a finished gang (with its TFJob), the files of a job on this machine, or the logs that were
+            kept of one on a cluster.
+        name: Its name.
+        at: When it ended, or was last written to, in seconds since 1970.
+        path: Where it is, if it is a folder.
+    """
+
+    kind: Literal["gang", "job files", "kept logs"]
+    name: str
+    at: float
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphan:
+    """Something that nobody looks after any more.
+
+    Attributes:
+        name: Full name of the gang, or of what has its name.
+        kind: A gang's record, a TFJob that is no gang's, or processes of this machine.
+        reason: Why that is so, in a sentence.
+        job: Whether a TFJob or processes that still go on end with it.
+    """
+
+    name: str
+    kind: Literal["gang", "TFJob", "processes"]
+    reason: str
+    job: bool
+
+
 class Gangs(Protocol):
     """The gangs of one place. A name is that which a person gave: ``mnist``, or ``team/mnist`` on a cluster."""
 
@@ -195,6 +230,26 @@ class Gangs(Protocol):
 
         Raises:
             NotFound: There is no such gang, or it is not suspended.
+        """
+
+    def prune(self, *, before: float, dry_run: bool, tell: Callable[[str], None]) -> Iterator[Pruned]:
+        """Remove what is old and over: finished gangs, files of jobs, kept logs; each is given once it is gone.
+
+        Args:
+            before: What ended, or was last written to, before this moment, in seconds since 1970.
+            dry_run: Only tell what would be.
+            tell: Gets what stays although it is old, and why.
+        """
+
+    def orphans(self) -> tuple[Orphan, ...]:
+        """What nobody looks after any more, by name."""
+
+    def reap(self, orphan: Orphan, *, progress: Callable[[str], None]) -> str:
+        """End an orphan, if it still is one; a word about it.
+
+        Args:
+            orphan: As it was found.
+            progress: Told what is waited for, if it takes long.
         """
 
 

@@ -15,7 +15,7 @@ import gangplan as gp
 COMMANDS = (
     "run", "submit", "solve", "explain", "check", "list", "get", "logs", "delete", "demo", "demo deadlock", "demo affinity",
     "demo all", "version", "snapshot", "snapshot take", "snapshot show", "snapshot diff", "queue", "queue list", "queue get", "queue set",
-    "suspend", "resume", "top", "top nodes", "top jobs", "top queues",
+    "suspend", "resume", "prune", "reap", "top", "top nodes", "top jobs", "top queues",
 )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def test_solve_reads_stdin_and_writes_a_plan_that_check_accepts(tmp_path, cluste
     assert (checked.returncode, checked.stdout) == (0, "the plan keeps every rule\n")
 
 
-@pytest.mark.parametrize("command", ["solve", "run", "delete", "bench", "suspend", "resume"])
+@pytest.mark.parametrize("command", ["solve", "run", "delete", "bench", "suspend", "resume", "prune", "reap"])
 def test_every_command_that_writes_has_a_dry_run(tmp_path, command):
     assert "--dry-run" in gangplan(tmp_path, command, "--help").stdout
 

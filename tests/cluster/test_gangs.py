@@ -146,6 +146,33 @@ def test_the_life_of_a_gang_as_a_user_sees_it(
     assert everything(cluster, namespace) == {"gangs": [], "tfjobs": [], "pods": []}
 
 
+def test_a_running_gang_is_suspended_for_another_and_runs_again(
+    cluster: Cluster, namespace: str, gangplan: Run
+) -> None:
+    """The other one needs all GPUs, so that it has room only while this one holds none."""
+    jobs = f"/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/naps"
+
+    def runs() -> bool:
+        pods = pods_of(cluster, namespace).values()
+        return len(pods) == 3 and all(pod["status"]["phase"] == "Running" for pod in pods)
+
+    gangplan(*flags("naps", 3, GREET))
+    cluster.wait_until("its replicas run", runs)
+    before = cluster.admin.get(jobs)["metadata"]["uid"]
+    assert "naps suspended; its TFJob stays" in gangplan("suspend", "naps")
+    assert pods_of(cluster, namespace) == {}
+    assert json.loads(gangplan("get", "naps", "-o", "json"))["phase"] == "Suspended"
+    other = flags("other", 4, "true")
+    assert "Succeeded" in gangplan(*other[:-4], "--wait", *other[-4:])
+    gangplan("resume", "naps")
+    cluster.wait_until(
+        "its replicas run again",
+        lambda: sum(pod["status"]["phase"] == "Running" for pod in pods_of(cluster, namespace).values()) == 3,
+    )
+    assert json.loads(gangplan("get", "naps", "-o", "json"))["phase"] == "Bound"
+    assert cluster.admin.get(jobs)["metadata"]["uid"] == before
+
+
 def test_a_name_is_free_again_when_its_job_is_gone(cluster: Cluster, namespace: str, gangplan: Run) -> None:
     gangplan(*flags("again", 1, "true"))
     job = f"/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/again"

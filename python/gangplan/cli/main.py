@@ -21,6 +21,7 @@ from gangplan.cli import (
     storage,
     submit,
     suspension,
+    tidy,
     top,
     version,
 )
@@ -62,6 +63,8 @@ app.command(name="logs")(gang.logs)
 app.command(name="delete")(gang.delete)
 app.command(name="suspend")(suspension.suspend)
 app.command(name="resume")(suspension.resume)
+app.command(name="prune")(tidy.prune)
+app.command(name="reap")(tidy.reap)
 app.add_typer(queue.app, name="queue")
 app.add_typer(storage.app, name="storage")
 app.add_typer(snapshot.app, name="snapshot")

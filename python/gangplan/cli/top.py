@@ -10,7 +10,7 @@ from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place
 from gangplan.cli.solve import read_snapshot
-from gangplan.load import GPU, of_jobs, of_nodes, of_queues
+from gangplan.holdings import GPU, of_jobs, of_nodes, of_queues
 from gangplan.record import GangRecord
 from gangplan.snapshot import Snapshot
 

@@ -15,7 +15,7 @@ from gangplan.kube.api import Api
 from gangplan.kube.gang_object import split_name
 from gangplan.kube.kinds import POD, TFJOB
 from gangplan.kube.names import JOB_NAME, RUN_ID
-from gangplan.kube.outcome import replica_name
+from gangplan.kube.outcome import replica_name, state_of
 from gangplan.record import WAITING, GangRecord
 from gangplan.store import Store
 
@@ -119,6 +119,24 @@ class Deletion:
             text = f"{name} deleted; the TFJob of its name stays: no run of gangplan made it"
             return found.removal(name, text)
         return found.removal(name, f"{name} deleted" + ("" if found.job is not None else "; it had no TFJob"))
+
+    def end_job(self, name: str, *, progress: Callable[[str], None]) -> None:
+        """Delete the TFJob of a name, if a run of ours made it, and wait until it is gone; its record stays.
+
+        Args:
+            name: Its full name.
+            progress: As for :meth:`run`.
+        """
+        found = self.find(name)
+        self._end_job(name, found, progress)
+
+    def goes_on(self, record: GangRecord) -> str | None:
+        """Why a finished gang may not be forgotten; None if it may."""
+        job = self._job(record.name)
+        ours = job is not None and (job["metadata"].get("labels") or {}).get(RUN_ID) == record.run_id
+        if job is not None and ours and state_of(job) not in {"Succeeded", "Failed"}:
+            return f"its TFJob has not ended ({state_of(job)}): gangplan reap tells of it"
+        return None
 
     def _again(self, name: str, found: Found) -> Found:
         job = self._job(name)

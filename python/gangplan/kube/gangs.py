@@ -2,6 +2,7 @@
 
 import logging
 import queue
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from gangplan.errors import (
     Refused,
     Unreachable,
 )
-from gangplan.gangs import GangView, Lines, Removal, Resumed
+from gangplan.gangs import GangView, Lines, Orphan, Pruned, Removal, Resumed
 from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.deletion import Deletion
@@ -28,6 +29,8 @@ from gangplan.kube.launch import ending
 from gangplan.kube.logs import LogFollower, Sink, has_started, restarts, split_moment
 from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER, see_that_it_is_a_name
 from gangplan.kube.outcome import replica_name
+from gangplan.kube.pruning import old_gangs, old_logs
+from gangplan.kube.reaper import Reaper
 from gangplan.kube.store import read_records
 from gangplan.kube.suspension import Suspension
 from gangplan.kube.taking import take
@@ -143,6 +146,23 @@ class KubeGangs:
 
     def _suspension(self, tell: Callable[[str], None]) -> Suspension:
         return Suspension(self._cluster, chosen=self._chosen, sleep=self._sleep, tell=tell)
+
+    def prune(self, *, before: float, dry_run: bool, tell: Callable[[str], None]) -> Iterator[Pruned]:
+        """See :class:`gangplan.gangs.Gangs`; of kept logs those of the namespaces that are looked at."""
+        records = self.records()
+        yield from old_gangs(records, self._deletion(), before=before, dry_run=dry_run, tell=tell)
+        for pruned, folder in old_logs(self._logs, records, namespace=self._namespace, before=before):
+            if not dry_run:
+                shutil.rmtree(folder)
+            yield pruned
+
+    def orphans(self) -> tuple[Orphan, ...]:
+        """See :class:`gangplan.gangs.Gangs`."""
+        return Reaper(self._cluster, self._deletion()).find(namespace=self._namespace)
+
+    def reap(self, orphan: Orphan, *, progress: Callable[[str], None]) -> str:
+        """See :class:`gangplan.gangs.Gangs`; waits until its pods are gone."""
+        return Reaper(self._cluster, self._deletion()).end(orphan, progress=progress)
 
     def _deletion(self) -> Deletion:
         return Deletion(

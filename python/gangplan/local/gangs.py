@@ -1,15 +1,26 @@
 """LocalGangs: the gangs of this machine as a person looks at them and ends them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 
 from gangplan import admission, suspension
 from gangplan.config import Settings
 from gangplan.errors import InvalidInput, NotFound, Problem, StoreError
-from gangplan.gangs import ON_THIS_MACHINE, GangView, Lines, Removal, Resumed, interleaved
+from gangplan.gangs import (
+    ON_THIS_MACHINE,
+    GangView,
+    Lines,
+    Orphan,
+    Pruned,
+    Removal,
+    Resumed,
+    interleaved,
+)
 from gangplan.local.cluster import LocalCluster
+from gangplan.local.folder import JobFolder
+from gangplan.local.pruning import job_folders, left_processes, old_folders, remove
 from gangplan.local.runtime import LocalRuntime
 from gangplan.local.store import LocalStore
 from gangplan.local.survivors import end_survivors
@@ -135,6 +146,36 @@ class LocalGangs:
             waiter_s=self._terms.waiter_s,
         )
         return Resumed(name=name, outcome="Pending", reason="its run goes on with it when it has room")
+
+    def prune(self, *, before: float, dry_run: bool, tell: Callable[[str], None]) -> Iterator[Pruned]:
+        """See :class:`gangplan.gangs.Gangs`; records that are older than ``record_ttl_s`` go by themselves."""
+        records = {record.name: record for record in self.records()}
+        for pruned, folder in old_folders(self._settings.jobs, records, before=before):
+            if not dry_run:
+                remove(folder)
+            yield pruned
+        for record in records.values():
+            if record.finished_at is not None and record.finished_at < before:
+                if not dry_run:
+                    self._store.remove(record)
+                yield Pruned(kind="gang", name=record.name, at=record.finished_at)
+
+    def orphans(self) -> tuple[Orphan, ...]:
+        """See :class:`gangplan.gangs.Gangs`; gangs whose process is gone have ended by this look."""
+        return tuple(orphan for orphan, _ in self._left())
+
+    def reap(self, orphan: Orphan, *, progress: Callable[[str], None]) -> str:
+        """See :class:`gangplan.gangs.Gangs`."""
+        ended = sum(
+            end_survivors(folder.run_id, folder.gang) for found, folder in self._left() if found == orphan
+        )
+        if not ended:
+            return f"{orphan.name}: left, it is no orphan any more"
+        return f"{orphan.name}: {ended} process{'' if ended == 1 else 'es'} ended"
+
+    def _left(self) -> Iterator[tuple[Orphan, JobFolder]]:
+        records = {record.name: record for record in self.records()}
+        return left_processes(job_folders(self._settings.jobs), records)
 
     def _has_job(self, name: str) -> bool:
         try:

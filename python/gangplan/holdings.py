@@ -1,4 +1,4 @@
-"""Load: what is held of nodes and queues now and by whom, and what is left, counted for people."""
+"""Holdings: what is held of nodes and queues now and by whom, and what is left, counted for people."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
