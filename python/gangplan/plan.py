@@ -88,7 +88,8 @@ class Change:
         node: With ``nodes``: the node that they are like.
         min_member: With ``replicas`` of a gang that has a ``min_member``: what that comes down to.
         alone: Whether it was tried as if nothing ran: it does not admit the gang now, but with it the gang is not
-            impossible. Of an impossible gang, where no change of its kind admits it now.
+            impossible. Of an impossible gang that no smaller count or request admits now, and where no change of its
+            kind does.
         text: The change as a short sentence without full stop.
     """
 

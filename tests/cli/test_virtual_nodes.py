@@ -10,7 +10,7 @@ from cli.clusters import Commands, new_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PRICE = "gangplan.dev/price-per-hour"
-JOB = ("submit", "--name", "j", "--image", "i", "--dry-run", "-o", "yaml")
+JOB = ("submit", "--name", "j", "--image", "i", "--dry-run", "-o", "json")
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_a_classic_manifest_is_what_its_flags_say(name, cluster, monkeypatch):
     (flags,) = re.findall(r"^# Flags that say the same:\n((?:#   .*\n)+)", file.read_text(), re.MULTILINE)
     words = shlex.split(flags.replace("#", " "))[1:]
     assert words[0] == "submit"
-    how = ("--dry-run", "-o", "yaml", "--run-id", "r")
+    how = ("--dry-run", "-o", "json", "--run-id", "r")
     from_file, from_flags = (
         yaml.safe_load(cluster(*command).stdout)
         for command in (("submit", str(file), *how), ("submit", *how, *words[1:]))
@@ -203,6 +203,6 @@ def test_a_coordinator_of_old_is_the_chief(cluster, tmp_path):
     cluster.add_claim("training-data")
     sample = (EXAMPLES / "serverless-mnist-tfjob.yaml").read_text()
     (tmp_path / "old.yaml").write_text(sample.replace("    Chief:", "    MASTER:"))
-    told = yaml.safe_load(cluster("submit", "old.yaml", "--dry-run", "-o", "yaml").stdout)
+    told = yaml.safe_load(cluster("submit", "old.yaml", "--dry-run", "-o", "json").stdout)
     assert set(told["placement"]) == {"chief", "ps", "worker"}
     assert {node for nodes in told["placement"].values() for node in nodes} == {"cloud"}

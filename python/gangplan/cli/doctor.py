@@ -54,12 +54,13 @@ def doctor(
     from gangplan.kube.client import connect
     from gangplan.kube.doctor.checks import examine
     from gangplan.kube.doctor.exam import Exam
+    from gangplan.kube.own_namespace import own_namespace
 
     found: list[Finding] = []
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         exam = Exam(
             api=connection,
-            namespace=namespace or "default",
+            namespace=namespace or own_namespace(kubeconfig=kubeconfig, context=context),
             clock=time.time,
             sleep=time.sleep,
             probe=probe,

@@ -145,10 +145,12 @@ def _share(
 ) -> None:
     """Print or make the volume and the claim."""
     from gangplan.kube.client import connect
+    from gangplan.kube.own_namespace import own_namespace
     from gangplan.kube.provision import provide, until_bound
     from gangplan.kube.storage import Share, see_that_it_can_be
 
-    share = Share(name=name, namespace=namespace or "default", size=size, place=place)
+    where = namespace or own_namespace(kubeconfig=kubeconfig, context=context)
+    share = Share(name=name, namespace=where, size=size, place=place)
     see_that_it_can_be(share)
     if dry_run and not apply:
         raise typer.BadParameter(
@@ -194,9 +196,11 @@ def list_storage(
     """
     from gangplan.kube.claims import list_claims
     from gangplan.kube.client import connect
+    from gangplan.kube.own_namespace import own_namespace
 
+    where = "" if everywhere else namespace or own_namespace(kubeconfig=kubeconfig, context=context)
     with connect(kubeconfig=kubeconfig, context=context) as connection:
-        found = list_claims(connection, namespace="" if everywhere else namespace or "default")
+        found = list_claims(connection, namespace=where)
     if output is not render.Format.TABLE:
         render.emit(found, output)
         return
@@ -234,8 +238,9 @@ def check(
     from gangplan.kube.claims import check_claim
     from gangplan.kube.client import connect
     from gangplan.kube.names import see_that_it_is_a_name
+    from gangplan.kube.own_namespace import own_namespace
 
-    where = namespace or "default"
+    where = namespace or own_namespace(kubeconfig=kubeconfig, context=context)
     see_that_it_is_a_name(name, of="claim")
     see_that_it_is_a_name(where, of="namespace")
     with connect(kubeconfig=kubeconfig, context=context) as connection:

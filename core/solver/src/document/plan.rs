@@ -143,7 +143,7 @@ pub struct Change {
     #[serde(default)]
     pub min_member: Option<i64>,
     /// Whether it was tried as if nothing ran: it does not admit the gang now, but with it the gang is not impossible.
-    /// Of an impossible gang, where no change of its kind admits it now.
+    /// Of an impossible gang that no smaller count or request admits now, and where no change of its kind does.
     #[serde(default)]
     pub alone: bool,
     /// The change as a short sentence without full stop.

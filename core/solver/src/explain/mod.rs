@@ -17,7 +17,9 @@ mod request;
 
 use crate::constraint::{Demand, node_affinity, quota};
 use crate::decide::Refused;
-use crate::document::{Change, Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity};
+use crate::document::{
+    Change, ChangeKind, Exclusion, LevelFit, Rejection, SolveOptions, Stage, format_quantity,
+};
 use crate::model::{Company, Level, Model, ResourceId};
 use crate::search::{Answer, Budget, Field, Proof, place};
 use crate::state::Ledger;
@@ -53,7 +55,8 @@ pub(crate) fn explain(
         if why.stage != reason.stage {
             reason.message = format!("{}; if nothing ran: {}", reason.message, why.message);
         }
-        if options.changes && !runs_in_part(model, demand) {
+        let may_shrink = |change: &Change| matches!(change.kind, ChangeKind::Replicas | ChangeKind::Request);
+        if options.changes && !changes.iter().any(may_shrink) && !runs_in_part(model, demand) {
             let mut more = alone(&mut vacant, &afresh, options, budget);
             more.retain(|change| changes.iter().all(|now| now.kind != change.kind));
             changes.extend(more);
