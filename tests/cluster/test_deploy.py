@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from cluster.bed.process import BedError
 from cluster.manifests import pod, tfjob
 from cluster.objects import create
 from gangplan.cli.main import app
-from gangplan.errors import Forbidden, NotFound
+from gangplan.errors import Forbidden, NotFound, Refused
 from gangplan.kube.client import Connection, connect
 from gangplan.kube.cluster import LEASE_NAME, SYSTEM
 from gangplan.kube.events import Teller
@@ -237,6 +238,35 @@ def there(cluster: Cluster, kind: Kind | str) -> list[str]:
     """Names of objects of ours, of any namespace."""
     name = kind if isinstance(kind, str) else kind.plural
     return cluster.kubectl("get", name, "-A", "-l", "app.kubernetes.io/name=gangplan", "-o", "name").split()
+
+
+def test_an_upgrade_keeps_the_gangs_that_are_there_and_what_the_older_definition_had_no_field_for(
+    cluster: Cluster, admit: Connection, team: str
+) -> None:
+    older = yaml.safe_load((DEPLOY / "crds" / "gangs.yaml").read_text())
+    older["metadata"]["labels"]["app.kubernetes.io/version"] = "0.0.1"
+    for version in older["spec"]["versions"]:
+        del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["runtimeS"]
+    cluster.kubectl("apply", "-f", "-", document=older)
+    words = ("doctor", "-n", team, "--no-probe", "--kubeconfig", str(cluster.kubeconfig()))
+    assert "Gang is installed as of 0.0.1" in CliRunner().invoke(app, words).stdout
+    made = admit.create(GANG, to_object(asked(team, "before")))
+    cluster.kubectl("apply", "-k", str(DEPLOY))
+    cluster.wait_until("the new definition counts", lambda: _takes_run_times(admit, team))
+    told = CliRunner().invoke(app, words)
+    assert "installed as of" not in told.stdout, told.stdout
+    there = admit.get(GANG, "before", namespace=team)
+    assert (there["metadata"]["uid"], there["spec"]) == (made["metadata"]["uid"], made["spec"])
+    admit.delete(GANG, "before", namespace=team)
+
+
+def _takes_run_times(api: Connection, namespace: str) -> bool:
+    described = replace(asked(namespace, "after").gang, runtime_s=60)
+    try:
+        taken = api.would_create(GANG, to_object(new(described, uid="u", run_id="run", now=0.0)))
+    except Refused:  # an unknown field
+        return False
+    return "runtimeS" in taken["spec"]
 
 
 def test_all_of_it_is_removed_although_gangs_are_left(cluster: Cluster, admit: Connection, team: str) -> None:

@@ -1,6 +1,7 @@
 """The doctor on a real cluster: content with what runs, and its cures mend what was broken, as they are printed."""
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,36 @@ def test_a_user_without_rights_is_told_each_and_the_cures_give_them(
     assert healthy, found
     assert [finding["level"] for finding in found["rights"]] == ["ok"]
     assert [finding["level"] for finding in found["operator"]] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("overlay", "replaced", "account"),
+    [("kubeflow-profile", "my-profile", "default-editor"), ("pipelines-only", "kubeflow", "pipeline-runner")],
+)
+def test_an_overlay_gives_an_account_what_submitting_needs_and_takes_it_back(
+    cluster: Cluster, new_namespace: NewNamespace, tmp_path: Path, overlay: str, replaced: str, account: str
+) -> None:
+    namespace = new_namespace(cluster)
+    cluster.kubectl("label", "namespace", namespace, "app.kubernetes.io/part-of=kubeflow-profile")
+    for name in {account, "default-editor"}:
+        cluster.kubectl("create", "serviceaccount", name, "-n", namespace)
+    rendered = cluster.kubectl("kustomize", str(ROOT / "deploy" / "overlays" / overlay))
+    (tmp_path / "all.yaml").write_text(re.sub(rf"\b{replaced}\b", namespace, rendered))
+    user, words = f"{ACCOUNT}{namespace}:{account}", ("--no-probe",)
+    assert not examined(cluster, namespace, *words, user=user)[0]
+    if account == "default-editor":
+        (told,) = examined(cluster, namespace, *words)[1]["profile"]
+        assert told["level"] == "fault"
+    cluster.kubectl("apply", "-f", str(tmp_path / "all.yaml"))
+    cluster.wait_until(
+        "it may submit",
+        lambda: examined(cluster, namespace, *words, user=user)[1]["rights"][0]["level"] == "ok",
+    )
+    if account == "default-editor":
+        (told,) = examined(cluster, namespace, *words)[1]["profile"]
+        assert told["level"] == "ok"
+    cluster.kubectl("delete", "-f", str(tmp_path / "all.yaml"))
+    cluster.wait_until("it may not any more", lambda: not examined(cluster, namespace, *words, user=user)[0])
 
 
 def test_an_image_that_is_not_there_is_told_with_the_node_that_looked(
