@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from runs import gangplan
+from typer.main import get_command
+
+from gangplan.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -69,3 +72,32 @@ def test_every_link_of_the_docs_leads_somewhere():
     ]
     assert len(links) >= 8
     assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
+
+
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("*/README.md"))]
+TOLD = sorted(
+    {
+        (page.relative_to(ROOT).as_posix(), told.strip())
+        for page in PAGES
+        for told in re.findall(
+            r"(?:^|`)(?:\.venv/bin/)?(gangplan [a-z][^`\n]*)", page.read_text(), re.MULTILINE
+        )
+    }
+)
+
+
+@pytest.mark.parametrize(("page", "told"), TOLD, ids=[f"{page}: {told}" for page, told in TOLD])
+def test_every_command_and_option_that_the_docs_name_is_there(page, told):
+    """Whatever the words around them are: commands on a cluster are tried in the tests of that cluster."""
+    command, words = get_command(app), re.split(r"\s+", re.split(" -- | [|#] ", told)[0])[1:]
+    while (known := getattr(command, "commands", None)) is not None:
+        name = words.pop(0).strip(",.;")
+        assert name in known, f"{page} names {told!r}"
+        command = known[name]
+        if not words:
+            break
+    known = {
+        option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+    used = {word.strip("[](),;:.").partition("=")[0] for word in words if word.strip("[(").startswith("-")}
+    assert used - {"-", "", "…"} <= known | {"--help"}, f"{page} names {told!r}"
