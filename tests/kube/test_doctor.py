@@ -13,7 +13,7 @@ import pytest
 import yaml
 from apimodel.server import ApiServer, Fault
 
-from gangplan.errors import Forbidden, InvalidInput
+from gangplan.errors import Forbidden, InvalidInput, Refused
 from gangplan.kube import kinds, moments
 from gangplan.kube.cluster import SYSTEM
 from gangplan.kube.doctor.checks import checks, examine
@@ -66,11 +66,7 @@ class Operator:
                     {**typed(kinds.VOLCANO_GROUP), "metadata": {"name": name, **owned}},
                 )
             if self.refusal:
-                about = {"uid": job["metadata"]["uid"]}
-                event = {"reason": "FailedCreatePod", "message": self.refusal, "involvedObject": about}
-                server.create(
-                    kinds.EVENT, {"metadata": {"generateName": "e-", "namespace": namespace}, **event}
-                )
+                refuse(server, job, self.refusal)
             elif self.makes_pods and not server.list(kinds.POD, labels=f"{PREFIX}/job-name={name}").items:
                 template = job["spec"]["tfReplicaSpecs"]["Worker"]["template"]
                 spec = dict(template["spec"])
@@ -80,7 +76,18 @@ class Operator:
                     spec["containers"] = [*spec["containers"], {"name": "istio-proxy", "image": "i"}]
                 labels = {**template["metadata"]["labels"], f"{PREFIX}/job-name": name}
                 metadata = {"name": f"{name}-worker-0", "labels": labels, **owned}
-                server.create(kinds.POD, {"metadata": metadata, "spec": spec})
+                try:
+                    server.create(kinds.POD, {"metadata": metadata, "spec": spec})
+                except Refused as error:
+                    refuse(server, job, str(error))
+
+
+def refuse(server: ApiServer, job: dict, message: str) -> None:
+    """What the operator notes when the server refuses a pod."""
+    metadata = {"generateName": "e-", "namespace": job["metadata"]["namespace"]}
+    about = {"uid": job["metadata"]["uid"]}
+    event = {"reason": "FailedCreatePod", "message": message, "involvedObject": about}
+    server.create(kinds.EVENT, {"metadata": metadata, **event})
 
 
 def typed(kind: Kind) -> dict:
@@ -244,6 +251,14 @@ def quota(cluster: Cluster, hard: str = "4", used: str = "4") -> None:
     cluster.status(kinds.QUOTA, "gpus", {"hard": hard_, "used": used_}, namespace="default")
 
 
+def no_pods(cluster: Cluster, hard: str = "0") -> None:
+    if not cluster.server.list(kinds.QUOTA).items:
+        cluster.add(kinds.QUOTA, "none", namespace="default", spec={})
+    cluster.change(kinds.QUOTA, "none", namespace="default", spec={"hard": {"pods": hard}})
+    status = {"hard": {"pods": hard}, "used": {"pods": "0"}}
+    cluster.status(kinds.QUOTA, "none", status, namespace="default")
+
+
 def set_(of: str, name: str, value: object) -> Callable[[Cluster], object]:
     return lambda cluster: setattr(getattr(cluster, of) if of else cluster, name, value)
 
@@ -303,6 +318,7 @@ WRONG = [
           lambda c: c.add(kinds.GANG_QUEUE, "research", spec={}), queue="research"),
     wrong("queues", "warning", "Volcano's queue research is Closed", volcano_queue("Closed"), volcano_queue("Open")),
     wrong("quota", "warning", "requests.nvidia.com/gpu 4 of 4", quota, lambda c: quota(c, used="3")),
+    wrong("quota", "fault", "pods 0 of 0", no_pods, lambda c: no_pods(c, "9")),
     wrong("volumes", "fault", "there is no claim mine in default; known: shared", lambda _: None,
           lambda c: c.add_claim("mine", "ReadWriteMany"), claim="mine"),
     wrong("volumes", "fault", "the claim mine is Pending", lambda c: c.add_claim("mine", "ReadWriteMany", "Pending"),
@@ -387,6 +403,46 @@ def test_what_may_not_be_seen_is_a_note_and_the_others_are_looked_at(cluster):
     assert told.level == "note"
     assert "cannot be seen by you" in told.what
     assert any(finding.check == "operator" for finding in found)
+
+
+def test_sidecars_of_a_namespace_are_a_note_since_our_pods_ask_for_none(cluster):
+    cluster.change(kinds.NAMESPACE, "default", metadata={"labels": {"istio-injection": "enabled"}})
+    (told,) = [finding for finding in cluster.findings() if finding.check == "istio"]
+    assert (told.level, bool(told.why)) == ("note", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "level", "says"),
+    [
+        (
+            {"imageID": "sha256:1", "state": {"terminated": {"exitCode": 127}}},
+            "ok",
+            "n1 has pulled registry/i:1",
+        ),
+        (
+            {"state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}},
+            "fault",
+            "not found",
+        ),
+        ({"state": {"waiting": {"reason": "ContainerCreating"}}}, "warning", "was not pulled in 300 s"),
+    ],
+)
+def test_an_image_is_pulled_by_a_pod_that_is_gone_afterwards(cluster, status, level, says):
+    def work(server: ApiServer) -> None:
+        for pod in server.list(kinds.POD, namespace="default").items:
+            name = pod["metadata"]["name"]
+            if not pod["spec"].get("nodeName"):
+                server.bind(name, namespace="default", node="n1")
+            cluster.status(
+                kinds.POD, name, {"containerStatuses": [{"name": "image", **status}]}, namespace="default"
+            )
+
+    cluster.operator.work = work
+    (told,) = [
+        finding for finding in cluster.findings(image="registry/i:1", probe=False) if finding.check == "image"
+    ]
+    assert (told.level, says in told.what) == (level, True), told
+    assert cluster.server.list(kinds.POD).items == ()
 
 
 @pytest.mark.parametrize("after", range(12))

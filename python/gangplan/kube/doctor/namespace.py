@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gangplan.errors import Forbidden
+from gangplan.kube.api import Object
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, Level, fault, note, ok, warning
 from gangplan.kube.doctor.rights import GRANTS, may_as
@@ -14,6 +15,9 @@ PROFILE = ("app.kubernetes.io/part-of", "kubeflow-profile")
 
 EDITOR = "default-editor"
 """The account under which a profile's notebooks and pipelines run."""
+
+EVERY_POD = frozenset({"pods", "count/pods"})
+"""Keys of a quota that count every pod."""
 
 MANY = frozenset({"ReadWriteMany"})
 
@@ -111,43 +115,34 @@ def queues(exam: Exam) -> Iterator[Finding]:
 def quotas(exam: Exam) -> Iterator[Finding]:
     """The quotas of the namespace leave room."""
     found = exam.all(QUOTA, namespace=exam.namespace)
-    for quota in found:
-        name, status = quota["metadata"]["name"], quota.get("status") or {}
-        hard, used = (
-            status.get("hard") or (quota.get("spec") or {}).get("hard") or {},
-            status.get("used") or {},
+    spent = {quota["metadata"]["name"]: _spent(quota) for quota in found}
+    for name, resources in spent.items():
+        if not resources:
+            continue
+        none_ever = any(key in EVERY_POD and limit == 0 for key, (limit, _) in resources.items())
+        tell = fault if none_ever else warning
+        yield tell(
+            "quota",
+            f"the quota {name} is used up: {', '.join(text for _, text in resources.values())}",
+            why="the server refuses pods that ask for more of it; a gang waits until there is room",
+            cure=f"kubectl describe quota {name} -n {exam.namespace}    # then raise it, or end jobs: gangplan list",
         )
-        spent = sorted(key for key, limit in hard.items() if _is_spent(key, limit, used.get(key, "0")))
-        if spent:
-            text = ", ".join(f"{key} {used.get(key, '0')} of {hard[key]}" for key in spent)
-            none_ever = any(_amount(key, hard[key]) == 0 for key in spent)
-            tell = fault if none_ever and {"pods", "requests.cpu"} & set(spent) else warning
-            yield tell(
-                "quota",
-                f"the quota {name} is used up: {text}",
-                why="the server refuses pods that ask for more of it; a gang waits until there is room",
-                cure=f"kubectl describe quota {name} -n {exam.namespace}    # then raise it, or end jobs: gangplan list",
-            )
     if not found:
         yield ok("quota", f"no quota limits {exam.namespace}")
-    elif all(not _spent(quota) for quota in found):
+    elif not any(spent.values()):
         yield ok("quota", f"the quotas of {exam.namespace} leave room")
 
 
-def _spent(quota: dict[str, object]) -> bool:
-    status = quota.get("status")
-    hard = status.get("hard") or {} if isinstance(status, dict) else {}
-    used = status.get("used") or {} if isinstance(status, dict) else {}
-    return any(_is_spent(key, limit, used.get(key, "0")) for key, limit in hard.items())
-
-
-def _is_spent(key: str, limit: str, used: str) -> bool:
-    return _amount(key, used) >= _amount(key, limit)
-
-
-def _amount(key: str, text: str) -> int:
-    resource = key.removeprefix("requests.").removeprefix("limits.")
-    return parse_quantity(resource, text, round_up=False)
+def _spent(quota: Object) -> dict[str, tuple[int, str]]:
+    """What of a quota is used up: key → the limit, and how much of it is used."""
+    status = quota.get("status") or {}
+    used, found = status.get("used") or {}, {}
+    for key, limit in (status.get("hard") or {}).items():
+        resource = key.removeprefix("requests.").removeprefix("limits.")
+        now, most = (parse_quantity(resource, text, round_up=False) for text in (used.get(key, "0"), limit))
+        if now >= most:
+            found[key] = (most, f"{key} {used.get(key, '0')} of {limit}")
+    return found
 
 
 def volumes(exam: Exam) -> Iterator[Finding]:
