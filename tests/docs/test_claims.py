@@ -74,13 +74,18 @@ def test_every_link_of_the_docs_leads_somewhere():
     assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
 
 
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("*/README.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(ROOT.glob("docs/**/*.md")),
+    *sorted(ROOT.glob("*/README.md")),
+    *sorted(ROOT.glob("python/gangplan/kube/doctor/*.py")),  # its cures
+]
 TOLD = sorted(
     {
         (page.relative_to(ROOT).as_posix(), told.strip())
         for page in PAGES
         for told in re.findall(
-            r"(?:^|`)(?:\.venv/bin/)?(gangplan [a-z][^`\n]*)", page.read_text(), re.MULTILINE
+            r'(?:^|[`"])(?:\.venv/bin/)?(gangplan [a-z][^`"\n]*)', page.read_text(), re.MULTILINE
         )
     }
 )
