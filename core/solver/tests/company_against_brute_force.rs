@@ -282,7 +282,12 @@ fn a_rule_that_is_offered_to_be_dropped_admits_the_gang_once_it_is() {
         let Some(rejection) = plan.rejections.get("g") else { continue };
         rules.insert(rejection.rule.clone());
         for change in rejection.changes.iter().filter(|change| change.kind == ChangeKind::Constraint) {
-            let after = plan_for(&without(&snapshot, change));
+            let mut stands = snapshot.clone();
+            if change.alone {
+                stands.running.clear();
+                stands.gangs.retain(|gang| gang.name == "g");
+            }
+            let after = plan_for(&without(&stands, change));
             assert!(after.placements.contains_key("g"), "instance {seed}: {}", change.text);
             offered += 1;
         }

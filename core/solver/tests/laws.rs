@@ -12,7 +12,7 @@ use gangplan_solver::document::{ChangeKind, Plan, Snapshot, SolveOptions, decode
 use gangplan_solver::{check, evaluate, solve};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use trial::{add_nodes, amount, apply, as_things_stand, set_replicas};
+use trial::{add_nodes, alone, amount, apply, as_things_stand, set_replicas};
 
 fn tapes() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..260)
@@ -85,12 +85,8 @@ proptest! {
             for change in &rejection.changes {
                 // As if nothing ran, where it was tried so.
                 let stands = || {
-                    let mut stands = as_things_stand(&snapshot, &plan, name);
-                    if change.alone {
-                        stands.running.clear();
-                        stands.gangs.retain(|gang| gang.name == *name);
-                    }
-                    stands
+                    let stands = as_things_stand(&snapshot, &plan, name);
+                    if change.alone { alone(&stands, name) } else { stands }
                 };
                 prop_assert!(!change.alone || rejection.impossible);
                 let mut changed = stands();

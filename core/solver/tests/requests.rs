@@ -93,5 +93,5 @@ fn a_replica_that_asks_for_nothing_still_takes_a_place() {
         ..Snapshot::default()
     };
     let plan = plan_for(&snapshot);
-    assert_eq!(plan.rejections["g"].message, "needs 3 pods; the nodes that it may use have 2 free");
+    assert_eq!(plan.rejections["g"].message, "needs 3 pods; the nodes that it may use have 2 in all");
 }

@@ -6,7 +6,7 @@ use gangplan_solver::document::{ChangeKind, Plan, Rejection, Snapshot, SolveOpti
 use gangplan_solver::{check, solve};
 
 use crate::clusters::Tape;
-use crate::trial::{apply, as_things_stand, next_smaller};
+use crate::trial::{alone, apply, as_things_stand, next_smaller};
 
 /// The laws, one after the other, for the cluster of a tape.
 ///
@@ -60,11 +60,21 @@ fn changes_admit(
     );
     let usual = SolveOptions::default().budget;
     for change in &rejection.changes {
+        // What queues deserve depends on who asks, and alone nobody else does.
+        let within_deserved = options.nonpreemptible_within_deserved && !change.alone;
+        let placed_with = |changed: &Snapshot, budget: i64| {
+            let options =
+                SolveOptions { budget, nonpreemptible_within_deserved: within_deserved, ..options.clone() };
+            self::plan(changed, &options).placements.contains_key(name)
+        };
+        let before = if change.alone { alone(&before, name) } else { before.clone() };
         let mut changed = before.clone();
         apply(&mut changed, name, change);
         // How many nodes would do is computed for the domain that they join; and that running replicas request less,
-        // or more is free than must be, is more to search. A small budget may end there.
+        // or more is free than must be, is more to search; so are the nodes of a cluster on which nothing runs. A small
+        // budget may end there.
         let budget = match change.kind {
+            _ if change.alone => options.budget.max(usual),
             ChangeKind::Nodes | ChangeKind::Request | ChangeKind::Free => options.budget.max(usual),
             _ => options.budget,
         };

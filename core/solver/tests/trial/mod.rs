@@ -38,6 +38,13 @@ pub fn as_things_stand(snapshot: &Snapshot, plan: &Plan, name: &str) -> Snapshot
     after
 }
 
+/// The snapshot as if nothing ran, and no other gang was there.
+pub fn alone(snapshot: &Snapshot, name: &str) -> Snapshot {
+    let mut empty = Snapshot { running: Vec::new(), ..snapshot.clone() };
+    empty.gangs.retain(|gang| gang.name == name);
+    empty
+}
+
 /// What runs of a gang stays, what waits of it is forgotten.
 fn freeze(snapshot: &mut Snapshot, gang: usize) {
     let gang = &mut snapshot.gangs[gang];
