@@ -10,8 +10,10 @@ from gangplan.request import Amounts, held_by, requests_of
 from gangplan.snapshot import Node, Running, Snapshot
 from gangplan.solver import format_quantity, parse_quantity
 
-GPU = "/gpu"
-"""How the names of resources end that are GPUs, whoever makes them."""
+
+def is_gpu(resource: str) -> bool:
+    """Whether a resource is GPUs, whoever makes them: ``nvidia.com/gpu``, ``gpu.intel.com/i915``."""
+    return "gpu" in resource.replace(".", "/").split("/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,7 @@ def of_jobs(snapshot: Snapshot, records: Iterable[GangRecord] = ()) -> tuple[Job
             held={
                 key: format_quantity(key, amount) for key, amount in sorted(amounts.items()) if key != "pods"
             },
-            gpus=sum(amount for key, amount in amounts.items() if key.endswith(GPU)),
+            gpus=sum(amount for key, amount in amounts.items() if is_gpu(key)),
             since=None if name is None else since.get(name),
         )
         for name, amounts in held.items()

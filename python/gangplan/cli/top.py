@@ -10,7 +10,7 @@ from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place
 from gangplan.cli.solve import read_snapshot
-from gangplan.holdings import GPU, of_jobs, of_nodes, of_queues
+from gangplan.holdings import is_gpu, of_jobs, of_nodes, of_queues
 from gangplan.record import GangRecord
 from gangplan.snapshot import Snapshot
 
@@ -165,7 +165,7 @@ def _read(file: str | None, place: Place) -> tuple[Snapshot, tuple[GangRecord, .
 
 
 def _is_shown(resource: str, wanted: Sequence[str] | None) -> bool:
-    return resource in (wanted or ("cpu", "memory")) or (not wanted and resource.endswith(GPU))
+    return resource in (wanted or ("cpu", "memory")) or (not wanted and is_gpu(resource))
 
 
 def _once(rows: Sequence[Sequence[str]], *, columns: int) -> list[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gangplan.errors import ClusterError
+from gangplan.holdings import is_gpu
 from gangplan.kube import moments
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, fault, note, ok, warning
@@ -39,7 +40,7 @@ def nodes(exam: Exam) -> Iterator[Finding]:
     gpus: Counter[str] = Counter()
     for node in usable:
         for resource, amount in ((node.get("status") or {}).get("allocatable") or {}).items():
-            if "gpu" in resource.lower():
+            if is_gpu(resource):
                 gpus[resource] += parse_quantity(resource, amount, round_up=False)
     found = ", ".join(f"{count} {resource}" for resource, count in sorted(gpus.items()) if count)
     if found:
