@@ -69,6 +69,8 @@ class Settings:
         enforcement: Who binds pods on a cluster. Default ``default``: the scheduler that the cluster has, each pod to
             the node that the plan has for it; ``volcano``: Volcano, within the nodes that the plan has for each role;
             ``gangplan``: a scheduler of ours, which does not exist yet.
+        tensorboard_image: Image with TensorBoard, for ``gangplan tensorboard`` on a cluster. Default: that of TensorFlow,
+            which brings it; any image will do in which ``python -m tensorboard.main`` works.
     """
 
     home: Path = field(default_factory=_default_home)
@@ -82,6 +84,7 @@ class Settings:
     image_patience_s: float = 180.0
     attempts: int = 3
     enforcement: Enforcement = "default"
+    tensorboard_image: str = "tensorflow/tensorflow:2.20.0"
 
     @property
     def terms(self) -> Terms:
@@ -188,6 +191,10 @@ def _parse(raw: Any, kind: Any) -> Any:
         if not 0 < number < float("inf"):
             raise ValueError(f"must be more than 0 seconds, not {raw!r}")
         return number
+    if kind is str:
+        if not isinstance(raw, str) or not raw.strip():
+            raise ValueError(f"must be a text, not {raw!r}")
+        return raw
     if not isinstance(raw, str | os.PathLike) or not str(raw) or "\0" in str(raw):
         raise ValueError(f"must be the path of a folder, not {raw!r}")
     try:

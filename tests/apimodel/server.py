@@ -2,6 +2,7 @@
 
 import copy
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ class ApiServer:
         faults: Asked before each request what goes wrong with it; None: nothing.
         logs: Lines of the logs of pods, by namespace, pod and container.
         logs_before: In the same way, of what a container was before it was last started again.
+        ports: Addresses of what answers at ports of pods, by namespace, pod and port.
         allows: Whether somebody may do something, as access reviews ask it.
         version: Of the server.
     """
@@ -78,6 +80,7 @@ class ApiServer:
         self.clock, self.faults = clock, faults
         self.logs: dict[tuple[str, str, str], list[bytes]] = {}
         self.logs_before: dict[tuple[str, str, str], list[bytes]] = {}
+        self.ports: dict[tuple[str, str, int], tuple[str, int]] = {}
         self._store = Store()
         self._lock = threading.RLock()
         own = (
@@ -168,6 +171,12 @@ class ApiServer:
         return self._served(
             about, lambda: self._registry.create(kind, copy.deepcopy(dict(body)), about, dry_run=dry_run)
         )
+
+    def port(self, name: str, *, namespace: str, port: int) -> socket.socket:
+        """See :class:`gangplan.kube.api.Api`; where ``ports`` says."""
+        about = About(verb="create", kind=POD.name, name=name, namespace=namespace)
+        self._served(about, lambda: self._registry.found(self._registry.key(about, POD), about))
+        return socket.create_connection(self.ports[(namespace, name, port)])
 
     def review(self, kind: Kind, spec: Mapping[str, Any]) -> Object:
         """See :class:`gangplan.kube.api.Api`; accesses only."""

@@ -1,8 +1,11 @@
 """Real TensorFlow in containers, submitted as gangs: near together, on one volume, and killed in between."""
 
 import json
+import signal
+import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cluster.bed.image import PROJECT
 from cluster.bed.kwok import GPU
 from cluster.bed.outside import Cluster
 from cluster.manifests import tfjob
@@ -127,6 +131,37 @@ def test_a_killed_training_goes_on_in_a_job_with_another_number_of_servers(
     assert listed(killed.out)[-1] == f"ckpt-{killed.step + FURTHER}"
     assert len(list((killed.out / "checkpoints").glob(f"{listed(killed.out)[-1]}.data-*"))) == 2
     assert (killed.out / "model" / "saved_model.pb").exists()
+
+
+def test_tensorboard_shows_the_scalars_of_a_finished_job(
+    cluster: Cluster, killed: Killed, seconds: float
+) -> None:
+    """By a pod beside it, through a port of this machine; nothing is left on Ctrl-C."""
+    command = [sys.executable, "-m", "gangplan.cli.main", "tensorboard", "train", "-n", NAMESPACE]
+    command += ["--image", PROJECT, "--port", "0", "--kubeconfig", str(cluster.kubeconfig())]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), process.communicate()
+        tags: dict[str, dict[str, object]] = {}
+
+        def is_read() -> bool:
+            with urllib.request.urlopen(f"{address}data/plugin/scalars/tags") as answer:
+                tags.update(json.load(answer))
+            return bool(tags)
+
+        cluster.wait_until("TensorBoard has read the events", is_read)
+        assert {"loss", "accuracy", "images_per_s", "test_accuracy"} <= tags["events"].keys()
+        with urllib.request.urlopen(f"{address}data/plugin/scalars/scalars?run=events&tag=loss") as answer:
+            steps = [step for _, step, _ in json.load(answer)]
+        assert killed.step + FURTHER in steps
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+    assert (process.returncode, "Traceback" in err) == (0, False), err
+    cluster.wait_until("its pod is gone", lambda: "train-tensorboard" not in pods_of(cluster, NAMESPACE))
 
 
 def command_of(job: dict[str, Any]) -> list[str]:

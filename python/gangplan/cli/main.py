@@ -21,6 +21,7 @@ from gangplan.cli import (
     storage,
     submit,
     suspension,
+    tensorboard,
     tidy,
     top,
     version,
@@ -61,6 +62,7 @@ app.command(name="list")(gang_list.list_gangs)
 app.command(name="get")(gang.get)
 app.command(name="logs")(gang.logs)
 app.command(name="delete")(gang.delete)
+app.command(name="tensorboard")(tensorboard.tensorboard)
 app.command(name="suspend")(suspension.suspend)
 app.command(name="resume")(suspension.resume)
 app.command(name="prune")(tidy.prune)

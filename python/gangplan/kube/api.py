@@ -4,6 +4,7 @@ Objects are what the server sends: maps of JSON. Everything here is one request;
 above it.
 """
 
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -205,4 +206,12 @@ class Api(Protocol):
             NotFound: There is no such pod.
             Refused: It has not started yet, or what it was before is not there any more.
             Unreachable: The stream broke, or nothing was said for minutes: go on from the last line's time.
+        """
+
+    def port(self, name: str, *, namespace: str, port: int) -> socket.socket:
+        """Open a connection to a port of a pod; who opens it closes it.
+
+        Raises:
+            NotFound: There is no such pod.
+            Refused: It does not run.
         """

@@ -2,6 +2,7 @@
 
 import math
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -239,6 +240,10 @@ class Connection:
         )
         # A line without its time is not the pod's: a kubelet writes its own errors into the stream.
         return (line for line in lines if line[:1].isdigit())
+
+    def port(self, name: str, *, namespace: str, port: int) -> socket.socket:
+        """See :meth:`Api.port <gangplan.kube.api.Api.port>`."""
+        return self._requests.port(name, namespace, port, _about("create", POD, name, namespace))
 
 
 def connect(*, kubeconfig: Path | None = None, context: str | None = None) -> Connection:

@@ -1,5 +1,6 @@
 """An API server, and a cluster, that are asked again when they do not answer, for who may ask twice."""
 
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -114,6 +115,10 @@ class PatientApi:
         return self._api.log(
             name, namespace=namespace, container=container, follow=follow, previous=previous, since=since
         )
+
+    def port(self, name: str, *, namespace: str, port: int) -> socket.socket:
+        """See :class:`gangplan.kube.api.Api`; not repeated."""
+        return self._api.port(name, namespace=namespace, port=port)
 
     def _answered(self, ask: Callable[[], T]) -> T:
         return until_answered(ask, self._patience(), also_conflicts=False)

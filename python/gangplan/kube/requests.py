@@ -3,6 +3,7 @@
 It keeps to the part of the official client that is the same from version 30.1 to 37.
 """
 
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -13,10 +14,12 @@ from gangplan.extras import needed
 from gangplan.kube.refusals import About, refusal
 
 with needed("kube"):
-    from kubernetes.client import ApiClient
+    from kubernetes.client import ApiClient, CoreV1Api
     from kubernetes.client.exceptions import ApiException
     from kubernetes.dynamic import DynamicClient
+    from kubernetes.stream import portforward
     from urllib3.exceptions import HTTPError
+    from websocket import WebSocketBadStatusException
 
 _TIMEOUT_S = (5.0, 30.0)
 """Seconds to connect and to wait for an answer: a server that is there takes milliseconds for what we ask."""
@@ -36,6 +39,7 @@ class Requests:
         self.address: str = settings.host
         self._api = ApiClient(settings)
         self._api.user_agent = program  # as audit logs and managed fields name who wrote
+        self._settings = settings
         # It would ask the server for all kinds that it has; ours say where they are.
         self._client = DynamicClient(self._api, discoverer=lambda *_: None)
 
@@ -96,6 +100,22 @@ class Requests:
         finally:
             raw.close()  # whoever stops in the middle leaves no connection behind
 
+    def port(self, pod: str, namespace: str, port: int, about: About) -> socket.socket:
+        """Open a connection to a port of a pod.
+
+        Raises:
+            ClusterError: It was refused, or there is no answer.
+        """
+        # A client of its own: while it opens a stream, it cannot send anything else.
+        with self._told(about), ApiClient(self._settings) as client:
+            ask = CoreV1Api(client).connect_get_namespaced_pod_portforward
+            try:
+                opened = portforward(ask, pod, namespace, ports=str(port))
+            except ApiException as error:
+                raise _answered(error) from error
+        found: socket.socket = opened.socket(port)
+        return found
+
     def decoded(self, body: bytes, kind: type[T], about: About) -> T:
         """Decode an answer.
 
@@ -148,6 +168,16 @@ class Requests:
                 f"no answer from the API server {self.address}; check the address, the network, or the proxy"
             )
             raise about.error(Unreachable, message) from error
+
+
+def _answered(error: ApiException) -> ApiException:
+    """What the server answered instead of opening a stream: the client keeps it in the cause only."""
+    cause = error.__context__
+    if not isinstance(cause, WebSocketBadStatusException):
+        return error
+    found = ApiException(status=cause.status_code, reason=str(cause))
+    found.body = cause.resp_body
+    return found
 
 
 def _status(error: ApiException) -> dict[str, Any]:

@@ -6,7 +6,7 @@ The same command runs in every replica; TF_CONFIG says which one it is. Under ``
 ``model/``                SavedModel, ``images -> probabilities``
 ``checkpoints/``          the last two states; ``--resume`` goes on from the last; with parameter servers a part of
                           each: what lies on it
-``events/``               event files for TensorBoard
+``events/``               event files for TensorBoard: loss, accuracy, images a second; both on the test images
 ``history.json``          ``[{"step", "loss", "accuracy", "seconds"}, …]``, grows while training
 ``result.json``           accuracy on images that were never trained on, speed, versions; written last
 ========================  ======================================================================
@@ -219,7 +219,7 @@ class _Leader:
         self._take = self.copy.follow(trained)
         if done:
             say(f"resumed at step {done}")
-        self._progress = progress.Progress(self._out, self._total, done)
+        self._progress = progress.Progress(self._out, self._total, self._options.batch, done)
 
     def note(self, step: int, loss: float, accuracy: float) -> None:
         self._progress.tell(step, loss, accuracy)

@@ -21,17 +21,19 @@ class Progress:
     Args:
         out: Folder of the training's output.
         steps: Steps of the whole training.
+        batch: Images of a step.
         first_step: Steps already done by an earlier start; later points of the history are dropped.
 
     Raises:
         StoreError: The folder cannot be written.
     """
 
-    def __init__(self, out: Path, steps: int, first_step: int = 0) -> None:
-        self._out, self._steps = out, steps
+    def __init__(self, out: Path, steps: int, batch: int, first_step: int = 0) -> None:
+        self._out, self._steps, self._batch = out, steps, batch
         self._began = time.monotonic()
         self._points: list[dict[str, float]] = []
         self._before_s = 0.0
+        self._told = (first_step, 0.0)
         if first_step:
             self._points = [point for point in read_history(out) if point["step"] <= first_step]
             self._before_s = self._points[-1]["seconds"] if self._points else 0.0
@@ -46,11 +48,14 @@ class Progress:
     def tell(self, step: int, loss: float, accuracy: float) -> None:
         """Tell how the last steps went."""
         say(f"step {step}/{self._steps} loss {loss:.3f} accuracy {accuracy:.3f}")
-        seconds = round(self._before_s + self.seconds, 3)
+        now = self.seconds
+        (before, then), self._told = self._told, (step, now)
+        images_per_s = (step - before) * self._batch / max(now - then, 1e-6)
+        seconds = round(self._before_s + now, 3)
         point = {"step": step, "loss": round(loss, 6), "accuracy": round(accuracy, 6), "seconds": seconds}
         self._points.append(point)
         write_json(self._out / "history.json", self._points)
-        self._scalars(step, {"loss": loss, "accuracy": accuracy})
+        self._scalars(step, {"loss": loss, "accuracy": accuracy, "images_per_s": images_per_s})
 
     def tell_test(self, step: int, loss: float, accuracy: float) -> None:
         """Tell how well images are classified that were never trained on."""
