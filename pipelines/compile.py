@@ -1,18 +1,26 @@
-"""Compile every pipeline into ``pipelines/compiled`` (``make pipelines``); the files are committed."""
+"""Compile every pipeline into ``pipelines/compiled`` (``make pipelines``); the files are committed.
 
+``gangplan pipeline compile`` starts this with a folder of its own.
+"""
+
+import sys
 from pathlib import Path
 
 from gangplan.pipeline import compile_pipeline
+from gangplan.steps.training import STRATEGIES
 from pipelines.train import train
 
 PIPELINES = {"train": train}
+
+CHOICES = {"role_chief_count": (0, 1), "train_strategy": STRATEGIES}
+"""All values of the parameters that have few, in whichever pipeline: drop-downs in the run form."""
 
 
 def compile_all(folder: Path) -> None:
     """Compile every pipeline into a folder, a YAML file each."""
     for name, function in PIPELINES.items():
-        compile_pipeline(function, folder / f"{name}.yaml")
+        compile_pipeline(function, folder / f"{name}.yaml", choices=CHOICES)
 
 
 if __name__ == "__main__":
-    compile_all(Path(__file__).parent / "compiled")
+    compile_all(Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parent / "compiled")

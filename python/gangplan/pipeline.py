@@ -9,11 +9,13 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, TextIO, cast
 
 import yaml
@@ -33,6 +35,10 @@ ARGUMENT_LIMIT = 100_000
 """Bytes that a run's arguments may have together: KFP hands them to a step as one argument, of which Linux takes 128
 KiB, and puts the outputs' paths beside them."""
 
+PART_LIMIT = 100_000
+"""Bytes that a component or an executor may have as JSON. The server takes more, but the driver of the step gets it as
+one argument, of which Linux takes 128 KiB, and would not start."""
+
 _WORDS = {int: "a whole number such as 3", float: "a finite number such as 0.5", bool: "true or false"}
 
 
@@ -45,12 +51,14 @@ class Parameter:
         kind: ``int``, ``float``, ``str`` or ``bool``.
         default: Its default; None: it must be given.
         text: What it means.
+        choices: All values that it may have; empty: any of its kind.
     """
 
     name: str
     kind: type
     default: Any
     text: str
+    choices: tuple[Any, ...] = ()
 
 
 def packaged(name: str) -> Path:
@@ -69,19 +77,55 @@ def packaged(name: str) -> Path:
     return path
 
 
-def compile_pipeline(function: Any, path: Path) -> None:
+def compile_pipeline(
+    function: Any, path: Path, *, choices: Mapping[str, Sequence[str | int]] = MappingProxyType({})
+) -> None:
     """Compile a pipeline function to YAML: the same function and versions give the same bytes.
 
     Args:
         function: A function that ``kfp.dsl.pipeline`` decorated.
         path: The file to write.
+        choices: All values that a parameter may have, by its name; the run form offers them and the server takes no
+            other. KFP's SDK cannot say this itself: it refuses ``typing.Literal``. A name that the pipeline does not
+            have is passed over.
+
+    Raises:
+        InvalidInput: The driver of a step could not be started, see :data:`PART_LIMIT`.
     """
     with needed("pipelines"):
         from kfp import compiler  # noqa: PLC0415 - takes a second to import
 
-    with warnings.catch_warnings():
+    declared = function.pipeline_spec.root.input_definitions.parameters
+    for name in choices.keys() & set(declared):
+        literals = declared[name].literals
+        del literals[:]
+        for value in choices[name]:
+            literals.add(**{"number_value" if isinstance(value, int) else "string_value": value})
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compiler.Compiler().compile(function, str(path))
+        fresh = Path(folder) / "pipeline.yaml"
+        compiler.Compiler().compile(function, str(fresh))
+        if problems := too_large(_spec(fresh)):
+            raise InvalidInput(problems, path.name)
+        path.write_bytes(fresh.read_bytes())
+
+
+def too_large(spec: Mapping[str, Any]) -> list[Problem]:
+    """List the parts of a compiled pipeline that are too long to be handed to their driver."""
+    parts = {
+        "$.root": spec["root"],
+        **{f"$.components.{name}": part for name, part in spec.get("components", {}).items()},
+        **{
+            f"$.deploymentSpec.executors.{name}": part
+            for name, part in spec["deploymentSpec"].get("executors", {}).items()
+        },
+    }
+    sizes = {path: len(json.dumps(part).encode()) for path, part in parts.items()}
+    return [
+        Problem(path, "OUT_OF_RANGE", f"is {size} bytes long, and may have {PART_LIMIT}: move data to a file")
+        for path, size in sorted(sizes.items())
+        if size > PART_LIMIT
+    ]
 
 
 def parameters(package: Path) -> dict[str, Parameter]:
@@ -96,8 +140,9 @@ def parameters(package: Path) -> dict[str, Parameter]:
         name: Parameter(
             name=name,
             kind=_TYPES.get(item["parameterType"], str),
-            default=_default(item),
+            default=_plain(item, item.get("defaultValue")),
             text=item.get("description", "").strip(),
+            choices=tuple(_plain(item, value) for value in item.get("literals", [])),
         )
         for name, item in sorted(found.items())
     }
@@ -117,10 +162,9 @@ def _spec(package: Path) -> dict[str, Any]:
     return spec
 
 
-def _default(item: Mapping[str, Any]) -> Any:
+def _plain(item: Mapping[str, Any], value: Any) -> Any:
     """KFP writes whole numbers as 2.0."""
-    default = item.get("defaultValue")
-    return int(default) if item["parameterType"] == "NUMBER_INTEGER" and default is not None else default
+    return int(value) if item["parameterType"] == "NUMBER_INTEGER" and value is not None else value
 
 
 def read_arguments(package: Path, given: Mapping[str, str]) -> dict[str, Any]:
@@ -143,6 +187,10 @@ def read_arguments(package: Path, given: Mapping[str, str]) -> dict[str, Any]:
         except ValueError:
             wanted = _WORDS.get(known[name].kind, "text")
             problems.append(Problem(name, "WRONG_TYPE", f"must be {wanted}, not {text!r}"))
+            continue
+        if (choices := known[name].choices) and values[name] not in choices:
+            words = ", ".join(map(str, choices))
+            problems.append(Problem(name, "BAD_VALUE", f"must be one of {words}, not {text!r}"))
     sizes = {name: len(json.dumps(text).encode()) for name, text in given.items()}
     if sum(sizes.values()) > ARGUMENT_LIMIT:
         largest = max(sizes, key=lambda name: sizes[name])

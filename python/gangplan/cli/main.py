@@ -14,6 +14,7 @@ from gangplan.cli import (
     explain,
     gang,
     gang_list,
+    pipeline,
     queue,
     run,
     snapshot,
@@ -67,6 +68,7 @@ app.command(name="suspend")(suspension.suspend)
 app.command(name="resume")(suspension.resume)
 app.command(name="prune")(tidy.prune)
 app.command(name="reap")(tidy.reap)
+app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(queue.app, name="queue")
 app.add_typer(storage.app, name="storage")
 app.add_typer(snapshot.app, name="snapshot")
