@@ -156,13 +156,75 @@ def test_a_claim_that_lost_its_volume_does_not_pass(cluster):
     assert obstacles(cluster, "data") == ["has lost its volume v"]
 
 
-def test_a_claim_that_nobody_binds_is_told_with_the_volume_that_it_wants(cluster, monkeypatch):
+def test_a_claim_that_nobody_binds_is_told_with_what_to_do(cluster, monkeypatch):
     monkeypatch.setattr("gangplan.cli.storage.time.sleep", lambda _: None)
     done = cluster(*NFS, "--apply", code=1)
-    assert "claim vision/training: created, is not bound: no volume with gangplan.dev/volume" in done.stdout
+    assert "claim vision/training: created, is not bound after 45 s, and its volume is Pending" in done.stdout
+    assert "see that it runs; gangplan storage check training -n vision looks again" in done.stderr
+    assert "replicas mount it" not in done.stderr
+    told = json.loads(cluster(*NFS, "--apply", "-o", "json", code=1).stdout)
+    assert told["bound"] is False
+    assert "kube-controller-manager" in told["why_unbound"]["cure"]
     assert obstacles(cluster, "training") == [
         "is not bound: no volume with gangplan.dev/volume=vision.training was given to it yet"
     ]
+
+
+@pytest.fixture
+def passed(cluster, monkeypatch) -> list[float]:
+    """How long was waited; the controller works only when it looks at all claims again, 15 seconds later."""
+    passed = [0.0]
+
+    def sleep(seconds: float) -> None:
+        passed[0] += seconds
+        if passed[0] > 15.0:
+            cluster.server.settle()
+
+    monkeypatch.setattr("gangplan.cli.storage.time.sleep", sleep)
+    return passed
+
+
+def test_a_controller_that_is_late_is_waited_for_and_that_is_told_once(cluster, passed):
+    done = cluster(*NFS, "--apply")
+    assert "claim vision/training: created and bound" in done.stdout
+    assert done.stderr.count("claim vision/training waits for the cluster's controller") == 1
+    cluster.server.delete(CLAIM, "training", namespace="vision")
+    passed[0] = 0.0
+    done = cluster(*NFS, "--apply")
+    assert done.stdout == "volume vision.training: given back\nclaim vision/training: created and bound\n"
+
+
+def test_who_interrupts_the_wait_for_a_volume_is_told_what_is_there(cluster, monkeypatch):
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gangplan.cli.storage.time.sleep", interrupt)
+    told = " ".join(cluster(*NFS, "--apply", code=130).stderr.split())
+    assert "volume vision.training and claim vision/training are there, and not bound yet" in told
+
+
+def test_a_folder_of_a_machine_is_that_of_the_namespace_which_is_meant(cluster, tmp_path):
+    """Two namespaces share no folder, also where the kubeconfig names the namespace."""
+    (tmp_path / "config").write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "c",
+                "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+                "users": [{"name": "u", "user": {"token": "t"}}],
+                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "vision"}}],
+            }
+        )
+    )
+    words = ("storage", "hostpath", "demo", "--kubeconfig", str(tmp_path / "config"))
+    folder = "/var/lib/gangplan/volumes/vision/demo"
+    printed = cluster(*words)
+    assert f"note: {folder} is a folder of each node" in printed.stderr
+    volume, claim = yaml.safe_load_all(printed.stdout)
+    assert (volume["spec"]["hostPath"]["path"], claim["metadata"]["namespace"]) == (folder, "vision")
+    cluster(*words, "--apply")
+    assert cluster.server.get(VOLUME, "vision.demo")["spec"]["hostPath"]["path"] == folder
 
 
 def test_who_may_not_read_volumes_is_told_the_rest(cluster):

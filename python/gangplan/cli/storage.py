@@ -122,9 +122,11 @@ def hostpath(
 
     Example: gangplan storage hostpath demo --apply
     """
+    from gangplan.kube.own_namespace import own_namespace
     from gangplan.kube.storage import HostPath
 
-    place = HostPath(path=path or f"{FOLDERS}/{namespace or 'default'}/{name}")
+    namespace = namespace or own_namespace(kubeconfig=kubeconfig, context=context)
+    place = HostPath(path=path or f"{FOLDERS}/{namespace}/{name}")
     warning = (
         f"{place.path} is a folder of each node by itself: on several machines each replica would see its own"
     )
@@ -165,17 +167,27 @@ def _share(
         return
     with connect(kubeconfig=kubeconfig, context=context) as connection:
         done = provide(connection, share, dry_run=dry_run)
-        unbound = None if dry_run else until_bound(connection, share, sleep=time.sleep)
+        try:
+            unbound = (
+                None if dry_run else until_bound(connection, share, sleep=time.sleep, tell=render.progress)
+            )
+        except KeyboardInterrupt:
+            there = f"volume {share.volume_name} and claim {where}/{name} are there, and not bound yet"
+            again = f"gangplan storage check {name} -n {where} looks again"
+            raise KeyboardInterrupt(f"{there}; {again}") from None
     if output is not render.Format.TABLE:
         named = {"volume": share.volume_name, "claim": f"{share.namespace}/{share.name}"}
         told = {what: {"name": each, "how": getattr(done, what)} for what, each in named.items()}
-        render.emit({**told, "written": not dry_run, "bound": not dry_run and unbound is None}, output)
+        why = {} if unbound is None else {"why_unbound": {"text": unbound.text, "cure": unbound.cure}}
+        render.emit({**told, "written": not dry_run, "bound": not dry_run and unbound is None, **why}, output)
     else:
         would = "would be " if dry_run else ""
         render.say(f"volume {share.volume_name}: {would}{done.volume}")
         bound = "" if dry_run else f", {unbound.text}" if unbound else " and bound"
         render.say(f"claim {share.namespace}/{share.name}: {would}{done.claim}{bound}")
-        if not dry_run:
+        if unbound is not None and unbound.cure:
+            render.progress(f"what to do: {unbound.cure}")
+        elif not dry_run:
             render.progress(f"replicas mount it with --volume {share.name}:/PATH")
     if unbound is not None:
         raise typer.Exit(exits.NO)

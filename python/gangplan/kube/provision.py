@@ -1,7 +1,7 @@
 """Provision: the volume and the claim of a share are made on a cluster, both or none."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from gangplan.errors import AlreadyExists, ClusterError, Forbidden, NotFound, NotInstalled, Unreachable
@@ -11,9 +11,13 @@ from gangplan.kube.kinds import CLAIM, CSI_DRIVER, VOLUME, Kind
 from gangplan.kube.storage import Share, differences
 from gangplan.signals import uninterrupted
 
-LOOKS = 50
+LOOKS = 225
 PAUSE_S = 0.2
-"""Ten seconds: the server's controller, which has only to write both names down, takes less than one."""
+"""45 seconds: the server's controller takes less than one where it meets the volume before the claim; else it comes back to
+the claim when it looks at all of them again, by default every 15 seconds."""
+
+SILENT_LOOKS = 5
+"""Looks, a second of them, before it is told that a claim is waited for."""
 
 T = TypeVar("T")
 How = Literal["created", "unchanged", "given back"]
@@ -64,21 +68,49 @@ def provide(api: Api, share: Share, *, dry_run: bool = False) -> Provided:
     return done
 
 
-def until_bound(api: Api, share: Share, *, sleep: Callable[[float], None]) -> Finding | None:
+def until_bound(
+    api: Api, share: Share, *, sleep: Callable[[float], None], tell: Callable[[str], None]
+) -> Finding | None:
     """Wait until the claim of a share has its volume; why it has none after :data:`LOOKS` looks, None: it has.
 
     Args:
         api: The API server.
         share: What was made.
         sleep: Waits the given seconds.
+        tell: Gets what is waited for, once, unless it is there at once.
+
+    Raises:
+        ClusterError: The server does not answer, or one of both is gone.
     """
-    for _ in range(LOOKS):
+    for look in range(LOOKS):
         claim = api.get(CLAIM, share.name, namespace=share.namespace)
         if (claim.get("status") or {}).get("phase") == "Bound":
             return None
+        if look == SILENT_LOOKS:
+            limit = LOOKS * PAUSE_S
+            tell(
+                f"claim {share.namespace}/{share.name} waits for the cluster's controller to give it volume "
+                f"{share.volume_name}: mostly a second, at times 15; at most {limit:.0f} s"
+            )
         sleep(PAUSE_S)
-    phase = (claim.get("status") or {}).get("phase") or "Pending"
-    return why_unbound(api, claim) or Finding(is_obstacle=True, text=f"is {phase}")
+    return _why_in_vain(api, share, claim)
+
+
+def _why_in_vain(api: Api, share: Share, claim: Object) -> Finding:
+    """Why a claim did not get the volume that is kept for it."""
+    again = f"gangplan storage check {share.name} -n {share.namespace} looks again"
+    volume = api.get(VOLUME, share.volume_name)
+    phase = (volume.get("status") or {}).get("phase") or "Pending"
+    if phase in ("Available", "Pending"):
+        text = f"is not bound after {LOOKS * PAUSE_S:.0f} s, and its volume is {phase}"
+        cure = f"binding is the work of kube-controller-manager: see that it runs; {again}"
+        return Finding(is_obstacle=True, text=text, cure=cure)
+    holder = volume["spec"].get("claimRef") or {}
+    if holder.get("uid") not in (None, "", claim["metadata"]["uid"]):
+        text = f"is not bound: volume {share.volume_name} is {phase}, and held by a claim of the name that is gone"
+        return Finding(is_obstacle=True, text=text, cure="say the same again: the volume is given back then")
+    found = why_unbound(api, claim) or Finding(is_obstacle=True, text="is not bound", cure=again)
+    return replace(found, text=f"{found.text}; its volume is {phase}")
 
 
 def _make(api: Api, share: Share, volume: Object | None, claim: Object | None, *, is_kept: bool) -> None:
