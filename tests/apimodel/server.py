@@ -19,7 +19,7 @@ from apimodel.store import Compacted, Key, Store
 from apimodel.volumes import bind_claims
 from gangplan.errors import ClusterError, Conflict, Expired, Refused, Unreachable
 from gangplan.kube.api import Change, Listing, Object, Propagation
-from gangplan.kube.kinds import DEFINITION, NAMESPACE, POD, QUOTA, Kind
+from gangplan.kube.kinds import DEFINITION, NAMESPACE, POD, QUOTA, WHO_AM_I, Kind
 from gangplan.kube.refusals import About
 
 PAGE = 500
@@ -57,6 +57,7 @@ class ApiServer:
         ports: Addresses of what answers at ports of pods, by namespace, pod and port.
         allows: Whether somebody may do something, as access reviews ask it.
         version: Of the server.
+        user: Who asks.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class ApiServer:
         self._collector = Collector(self._store, self._registry)
         self.allows: Callable[[Mapping[str, Any]], bool] = lambda _: True
         self.version = "v1.34.0"
+        self.user = "admin"
         for name in namespaces:
             self.create(NAMESPACE, {"metadata": {"name": name}})
         for crd in crds:
@@ -179,8 +181,11 @@ class ApiServer:
         return socket.create_connection(self.ports[(namespace, name, port)])
 
     def review(self, kind: Kind, spec: Mapping[str, Any]) -> Object:
-        """See :class:`gangplan.kube.api.Api`; accesses only."""
-        return self._served(About(verb="create", kind=kind.name), lambda: {"allowed": self.allows(spec)})
+        """See :class:`gangplan.kube.api.Api`; who asks, and accesses."""
+        about = About(verb="create", kind=kind.name)
+        if kind == WHO_AM_I:
+            return self._served(about, lambda: {"userInfo": {"username": self.user}})
+        return self._served(about, lambda: {"allowed": self.allows(spec)})
 
     def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str = "") -> Object:
         """See :class:`gangplan.kube.api.Api`."""

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from apimodel.server import ApiServer, Fault
 
-from gangplan.errors import Forbidden, InvalidInput, Refused
+from gangplan.errors import Forbidden, InvalidInput, Refused, Unreachable
 from gangplan.kube import kinds, moments
 from gangplan.kube.cluster import SYSTEM
 from gangplan.kube.doctor.checks import checks, examine
@@ -330,13 +330,13 @@ WRONG = [
           claim="mine"),
     wrong("profile", "fault", "is a Kubeflow profile without the account default-editor", profile, editor),
     wrong("profile", "fault", "default/default-editor may not create tfjobs", editor_that_may_not, Cluster.allow),
-    wrong("rights", "fault", "you may not create tfjobs of kubeflow.org in default",
+    wrong("rights", "fault", "admin may not in default: create tfjobs (kubeflow.org)",
           lambda c: c.deny(verb="create", resource="tfjobs", namespace="default"), Cluster.allow),
-    wrong("rights", "fault", "you may not patch gangs/status of gangplan.dev in all namespaces",
+    wrong("rights", "fault", "admin may not in all namespaces: patch gangs/status (gangplan.dev)",
           lambda c: c.deny(verb="patch", resource="gangs", subresource="status"), Cluster.allow),
-    wrong("rights", "fault", "you may not update leases of coordination.k8s.io in gangplan-system",
+    wrong("rights", "fault", "admin may not in gangplan-system: update leases (coordination.k8s.io)",
           lambda c: c.deny(verb="update", resource="leases", name="gangplan-admission"), Cluster.allow),
-    wrong("rights", "warning", "you may not list hypernodes of topology.volcano.sh in all namespaces",
+    wrong("rights", "warning", "admin may not in all namespaces: list hypernodes (topology.volcano.sh)",
           lambda c: c.deny(verb="list", resource="hypernodes"), Cluster.allow),
     wrong("clock", "warning", "the server's clock is 90 s ahead of this one", set_("", "server_ahead", 90.0),
           set_("", "server_ahead", 0.0)),
@@ -403,6 +403,62 @@ def test_what_may_not_be_seen_is_a_note_and_the_others_are_looked_at(cluster):
     assert told.level == "note"
     assert "cannot be seen by you" in told.what
     assert any(finding.check == "operator" for finding in found)
+
+
+def test_of_a_namespace_that_is_not_there_only_that_is_said(cluster):
+    found = cluster.findings(namespace="nowhere")
+    assert {finding.check for finding in found}.isdisjoint(
+        {"rights", "quota", "volumes", "operator", "image"}
+    )
+    assert [finding.check for finding in bad(found)] == ["namespace"]
+
+
+def test_what_a_right_that_lacks_causes_is_no_fault_of_its_own(cluster):
+    cluster.deny(verb="create", resource="tfjobs")
+    cluster.server.faults = lambda about: (
+        Fault(error=Forbidden) if (about.kind, about.verb) == ("TFJob", "create") else None
+    )
+    assert [finding.check for finding in bad(cluster.findings())] == ["rights"]
+
+
+def test_cures_name_who_asks_as_kubectl_takes_it(cluster):
+    """All that one role has is one finding."""
+    cluster.server.user = "system:serviceaccount:team:bob"
+    cluster.server.allows = lambda _: False
+    told = [finding for finding in bad(cluster.findings(probe=False)) if finding.check == "rights"]
+    assert len(told) == 5, "what is needed and what is not, of launching and of admitting, and the Lease"
+    assert {finding.cure.partition(" # ")[0].split()[-1] for finding in told} == {"--serviceaccount=team:bob"}
+    cluster.server.user = "Ann Smith"
+    told = [finding for finding in bad(cluster.findings(probe=False)) if finding.check == "rights"]
+    assert all("--user='Ann Smith'" in finding.cure and "ann-smith" in finding.cure for finding in told)
+
+
+@pytest.mark.parametrize(
+    ("message", "cure"),
+    [
+        ("failed calling webhook validator.tfjob: connection refused", "validatingwebhookconfigurations"),
+        ("exceeded quota: jobs", "raise the quota"),
+        ("denied by policy", "a rule of this cluster"),
+    ],
+)
+def test_a_tfjob_that_is_refused_is_told_with_what_refuses_it(cluster, message, cure):
+    class Refusing:
+        def __getattr__(self, name: str) -> object:
+            return getattr(cluster.server, name)
+
+        def would_create(self, kind: Kind, _: object) -> None:
+            error = Unreachable if "webhook" in message else Refused
+            raise error(message, verb="create", kind=kind.name)
+
+    (told,) = bad(cluster.findings(api=Refusing()))
+    assert (told.check, told.level) == ("operator", "fault")
+    assert message in told.what
+    assert cure in told.cure
+
+
+def test_how_much_of_a_quota_is_used_is_told(cluster):
+    quota(cluster, used="3")
+    assert any("requests.nvidia.com/gpu 3 of 4" in finding.what for finding in cluster.findings())
 
 
 def test_sidecars_of_a_namespace_are_a_note_since_our_pods_ask_for_none(cluster):

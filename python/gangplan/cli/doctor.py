@@ -10,6 +10,7 @@ from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Kubeconfig, Namespace, Output
 from gangplan.config import Enforcement, settings
 from gangplan.kube.doctor.finding import Finding
+from gangplan.report.wording import count
 
 SIGNS = {"ok": "ok", "note": "note", "warning": "warning", "fault": "FAULT"}
 
@@ -77,7 +78,7 @@ def doctor(
     counts = {level: sum(finding.level == level for finding in found) for level in SIGNS}
     if output is render.Format.TABLE:
         render.say(
-            f"\n{counts['fault']} faults, {counts['warning']} warnings, {counts['note']} notes: "
+            f"\n{', '.join(count(counts[level], level) for level in ('fault', 'warning', 'note'))}: "
             + ("a job would fail" if counts["fault"] else "a job can run")
         )
     else:

@@ -63,6 +63,12 @@ SUBJECT_REVIEW = Kind(
     api_version="authorization.k8s.io/v1",
     namespaced=False,
 )
+WHO_AM_I = Kind(
+    name="SelfSubjectReview",
+    plural="selfsubjectreviews",
+    api_version="authentication.k8s.io/v1",
+    namespaced=False,
+)
 LEASE = Kind(name="Lease", plural="leases", api_version="coordination.k8s.io/v1")
 
 TFJOB = Kind(name="TFJob", plural="tfjobs", api_version="kubeflow.org/v1")

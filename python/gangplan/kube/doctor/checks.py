@@ -10,6 +10,9 @@ from gangplan.kube.doctor.finding import Finding, note
 
 Check = Callable[[Exam], Iterator[Finding]]
 
+OF_NAMESPACE = frozenset({"rights", "quota", "volumes", "operator", "image"})
+"""Checks that say nothing of use where the namespace is not there."""
+
 
 def checks(version: str) -> dict[str, Check]:
     """Name → check. One check may tell of several matters, each with a name of its own.
@@ -51,10 +54,15 @@ def examine(exam: Exam, version: str, *, skip: Collection[str] = ()) -> Iterator
     if unknown := sorted(set(skip) - known.keys()):
         message = f"no check is named {', '.join(unknown)}; known: {', '.join(known)}"
         raise InvalidInput([Problem("--skip", "UNKNOWN_NAME", message)], "doctor")
+    there = True
     for name, check in known.items():
         if name in skip:
             continue
+        if name in OF_NAMESPACE and not there:
+            continue
         try:
-            yield from check(exam)
+            for finding in check(exam):
+                there = there and finding.check != "namespace"
+                yield finding
         except Forbidden as error:
             yield note(name, f"cannot be seen by you: {error}")

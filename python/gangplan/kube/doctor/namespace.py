@@ -1,6 +1,6 @@
 """What the namespace of a job has and what it forbids: queues, quotas, volumes, sidecars, accounts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gangplan.errors import Forbidden
 from gangplan.kube.api import Object
@@ -66,7 +66,7 @@ def _profile(exam: Exam) -> Iterator[Finding]:
         yield note("profile", f"what {name}/{EDITOR} may do cannot be asked by you")
         return
     if lacks:
-        bound = launch.binds.format(namespace=name)
+        bound = launch.binds.format(namespace=name, who=EDITOR)
         yield fault(
             "profile",
             f"{name}/{EDITOR} may not {', '.join(lacks)}",
@@ -79,6 +79,8 @@ def _profile(exam: Exam) -> Iterator[Finding]:
 
 def queues(exam: Exam) -> Iterator[Finding]:
     """The queues are open."""
+    if not exam.is_served(GANG_QUEUE):
+        return  # said already
     found = {item["metadata"]["name"]: item for item in exam.all(GANG_QUEUE)}
     if exam.queue and exam.queue not in found:
         yield fault(
@@ -107,7 +109,7 @@ def queues(exam: Exam) -> Iterator[Finding]:
                 cure=f"vcctl queue operate -a open -n {name}",
             )
     if found and not closed:
-        yield ok("queues", f"{len(found)} queues are open")
+        yield ok("queues", f"open queues: {', '.join(sorted(found))}")
     elif not found:
         yield ok("queues", "there are no queues: gangs wait in one line")
 
@@ -115,34 +117,44 @@ def queues(exam: Exam) -> Iterator[Finding]:
 def quotas(exam: Exam) -> Iterator[Finding]:
     """The quotas of the namespace leave room."""
     found = exam.all(QUOTA, namespace=exam.namespace)
-    spent = {quota["metadata"]["name"]: _spent(quota) for quota in found}
-    for name, resources in spent.items():
-        if not resources:
-            continue
-        none_ever = any(key in EVERY_POD and limit == 0 for key, (limit, _) in resources.items())
-        tell = fault if none_ever else warning
-        yield tell(
-            "quota",
-            f"the quota {name} is used up: {', '.join(text for _, text in resources.values())}",
-            why="the server refuses pods that ask for more of it; a gang waits until there is room",
-            cure=f"kubectl describe quota {name} -n {exam.namespace}    # then raise it, or end jobs: gangplan list",
-        )
     if not found:
         yield ok("quota", f"no quota limits {exam.namespace}")
-    elif not any(spent.values()):
-        yield ok("quota", f"the quotas of {exam.namespace} leave room")
+    for quota in found:
+        name, amounts, spent = quota["metadata"]["name"], _amounts(quota), _spent(quota)
+        if spent:
+            none_ever = any(key in EVERY_POD and amounts[key][1] == 0 for key in spent)
+            tell = fault if none_ever else warning
+            yield tell(
+                "quota",
+                f"the quota {name} is used up: {_told(quota, spent)}",
+                why="the server refuses pods that ask for more of it; a gang waits until there is room",
+                cure=f"kubectl describe quota {name} -n {exam.namespace}    # then raise it, or end jobs: gangplan list",
+            )
+        if left := amounts.keys() - spent:
+            yield ok("quota", f"used of the quota {name}: {_told(quota, left)}")
 
 
-def _spent(quota: Object) -> dict[str, tuple[int, str]]:
-    """What of a quota is used up: key → the limit, and how much of it is used."""
+def _spent(quota: Object) -> set[str]:
+    """Keys of a quota that are used up."""
+    return {key for key, (used, limit) in _amounts(quota).items() if used >= limit}
+
+
+def _amounts(quota: Object) -> dict[str, tuple[int, int]]:
+    """Key of a quota → used and limit, in units of the resource."""
     status = quota.get("status") or {}
-    used, found = status.get("used") or {}, {}
+    used = status.get("used") or {}
+    found = {}
     for key, limit in (status.get("hard") or {}).items():
         resource = key.removeprefix("requests.").removeprefix("limits.")
         now, most = (parse_quantity(resource, text, round_up=False) for text in (used.get(key, "0"), limit))
-        if now >= most:
-            found[key] = (most, f"{key} {used.get(key, '0')} of {limit}")
+        found[key] = (now, most)
     return found
+
+
+def _told(quota: Object, keys: Iterable[str]) -> str:
+    status = quota.get("status") or {}
+    used, hard = status.get("used") or {}, status.get("hard") or {}
+    return ", ".join(f"{key} {used.get(key, '0')} of {hard[key]}" for key in sorted(keys))
 
 
 def volumes(exam: Exam) -> Iterator[Finding]:

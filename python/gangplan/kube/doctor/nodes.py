@@ -36,7 +36,7 @@ def nodes(exam: Exam) -> Iterator[Finding]:
         )
         return
     out = len(exam.nodes) - len(usable)
-    yield ok("nodes", f"{len(usable)} nodes are ready" + (f", {out} are not, or cordoned" if out else ""))
+    yield ok("nodes", f"ready nodes: {len(usable)}" + (f"; not ready, or cordoned: {out}" if out else ""))
     gpus: Counter[str] = Counter()
     for node in usable:
         for resource, amount in ((node.get("status") or {}).get("allocatable") or {}).items():
@@ -73,7 +73,7 @@ def names(exam: Exam) -> Iterator[Finding]:
         if (endpoint.get("conditions") or {}).get("ready", True)
     ]
     if ready:
-        yield ok("dns", f"names are served by {len(ready)} endpoints of {namespace}/{name}")
+        yield ok("dns", f"names are served by {namespace}/{name}; ready endpoints: {len(ready)}")
     else:
         yield fault(
             "dns",

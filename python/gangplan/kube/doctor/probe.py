@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gangplan.errors import ClusterError, NotFound, NotInstalled
+from gangplan.errors import ClusterError, NotFound, NotInstalled, Refused, Unreachable
 from gangplan.kube import moments
 from gangplan.kube.api import Object
 from gangplan.kube.doctor.exam import Exam
@@ -55,14 +55,13 @@ def probe(exam: Exam) -> Iterator[Finding]:
         before = exam.clock()
         made = exam.api.would_create(TFJOB, manifest)
         after = exam.clock()
-    except NotInstalled:
+    except (NotInstalled, NotFound):
         return  # said already
-    except ClusterError as error:
+    except (Refused, Unreachable) as error:
+        if isinstance(error, Unreachable) and "webhook" not in str(error):
+            raise
         yield fault(
-            "operator",
-            f"the server refuses a TFJob: {error}",
-            why="every job is one",
-            cure="see the message; a webhook of training-operator that does not run refuses all TFJobs",
+            "operator", f"the server refuses a TFJob: {error}", why="every job is one", cure=_cure(error)
         )
         return
     server = moments.seconds(made["metadata"]["creationTimestamp"])
@@ -85,6 +84,15 @@ def probe(exam: Exam) -> Iterator[Finding]:
             why="jobs that end, or are deleted, leave their pods as long",
             cure=f"kubectl -n {exam.namespace} delete tfjob {manifest['metadata']['name']}",
         )
+
+
+def _cure(error: ClusterError) -> str:
+    said = str(error)
+    if "webhook" in said:
+        return "kubectl get validatingwebhookconfigurations    # and see that what they call runs; docs/install.md"
+    if "quota" in said:
+        return "raise the quota that the message names, or delete TFJobs: gangplan prune"
+    return "see the message: a rule of this cluster forbids it"
 
 
 def _watched(exam: Exam, name: str) -> Seen:

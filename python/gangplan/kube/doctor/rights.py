@@ -3,16 +3,19 @@
 https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access
 """
 
+import re
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gangplan.kube.cluster import LEASE_NAME, SYSTEM
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, fault, ok, warning
-from gangplan.kube.kinds import REVIEW, SUBJECT_REVIEW
+from gangplan.kube.kinds import REVIEW, SUBJECT_REVIEW, WHO_AM_I
 
 OURS = "gangplan.dev"
 OPERATOR = "kubeflow.org"
+ACCOUNT = "system:serviceaccount:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +45,15 @@ class Grant:
         role: Its name.
         file: The file that defines it.
         reach: Where it is needed: ``namespace`` of the job, ``system`` or the whole ``cluster``.
-        binds: The command that gives it to a user, but for who that is.
+        does: What is done by it, in the words of a sentence.
+        binds: The command that gives it to somebody, but for who that is.
         rules: Its rules.
     """
 
     role: str
     file: str
     reach: str
+    does: str
     binds: str
     rules: tuple[Rule, ...]
 
@@ -60,7 +65,8 @@ GRANTS = (
         role="gangplan-launch",
         file="deploy/rbac/launch.yaml",
         reach="namespace",
-        binds="kubectl create rolebinding gangplan-launch -n {namespace} --clusterrole=gangplan-launch",
+        does="launched",
+        binds="kubectl create rolebinding gangplan-launch-{who} -n {namespace} --clusterrole=gangplan-launch",
         rules=(
             Rule(group=OPERATOR, resource="tfjobs", verbs=("get", "create", "delete")),
             Rule(group="", resource="pods", verbs=("get", "list", "patch", "watch")),
@@ -81,6 +87,7 @@ GRANTS = (
         role="gangplan-admit",
         file="deploy/rbac/admit.yaml",
         reach="cluster",
+        does="admitted",
         binds="kubectl create clusterrolebinding gangplan-admit-{who} --clusterrole=gangplan-admit",
         rules=(
             Rule(group=OURS, resource="gangs", verbs=("get", "list", "create", "delete")),
@@ -116,6 +123,7 @@ GRANTS = (
         role="gangplan-lead",
         file="deploy/rbac/admit.yaml",
         reach="system",
+        does="admitted",
         binds=f"kubectl create rolebinding gangplan-lead-{{who}} -n {SYSTEM} --role=gangplan-lead",
         rules=(
             Rule(
@@ -134,16 +142,32 @@ GRANTS = (
 def rights(exam: Exam) -> Iterator[Finding]:
     """Whoever looks may submit."""
     total = missing = 0
+    who = _who(exam)
     for grant in GRANTS:
         where = {"namespace": exam.namespace, "system": SYSTEM, "cluster": ""}[grant.reach]
-        lacks: list[tuple[Rule, str]] = []
-        for rule in grant.rules:
-            total += len(rule.verbs)
-            lacks += [(rule, verb) for verb in rule.verbs if not _may(exam, rule, verb, where)]
+        total += sum(len(rule.verbs) for rule in grant.rules)
+        lacks = {
+            rule: verbs
+            for rule in grant.rules
+            if (verbs := [verb for verb in rule.verbs if not _may(exam, rule, verb, where)])
+        }
         missing += len(lacks)
-        yield from _told(grant, lacks, exam)
+        yield from _told(grant, lacks, exam, who)
     if not missing:
-        yield ok("rights", f"you may submit in {exam.namespace}: {total} rights were asked for")
+        yield ok("rights", f"{who} may submit in {exam.namespace}: {total} rights were asked for")
+
+
+def _who(exam: Exam) -> str:
+    """The name by which the server knows whoever looks."""
+    user = exam.api.review(WHO_AM_I, {}).get("userInfo") or {}
+    return str(user.get("username") or "system:anonymous")
+
+
+def _flag(who: str) -> str:
+    """Who it is, as kubectl takes it."""
+    if who.startswith(ACCOUNT):
+        return f"--serviceaccount={who.removeprefix(ACCOUNT)}"
+    return f"--user={shlex.quote(who)}"
 
 
 def _may(exam: Exam, rule: Rule, verb: str, namespace: str) -> bool:
@@ -161,7 +185,7 @@ def may_as(exam: Exam, account: str, rules: Iterable[Rule]) -> list[str]:
         for verb in rule.verbs:
             spec = {
                 **_asked(rule, verb, exam.namespace),
-                "user": f"system:serviceaccount:{exam.namespace}:{account}",
+                "user": f"{ACCOUNT}{exam.namespace}:{account}",
                 "groups": ["system:serviceaccounts", f"system:serviceaccounts:{exam.namespace}"],
             }
             if not exam.api.review(SUBJECT_REVIEW, spec).get("allowed"):
@@ -182,22 +206,36 @@ def _asked(rule: Rule, verb: str, namespace: str) -> dict[str, object]:
     return {"resourceAttributes": {key: value for key, value in wanted.items() if value}}
 
 
-def _told(grant: Grant, lacks: list[tuple[Rule, str]], exam: Exam) -> Iterator[Finding]:
-    binds = grant.binds.format(namespace=exam.namespace, who="USER")
-    cure = f"{binds} --user=USER    # {grant.file} has the rule"
-    for rule in grant.rules:
-        verbs = [verb for lacking, verb in lacks if lacking is rule]
-        if not verbs:
-            continue
-        where = {
-            "namespace": f" in {exam.namespace}",
-            "system": f" in {SYSTEM}",
-            "cluster": " in all namespaces",
-        }[grant.reach]
-        group = f" of {rule.group}" if rule.group else ""
-        what = f"you may not {', '.join(verbs)} {rule.resource}{group}{where}"
-        if rule.serves:
-            yield warning("rights", what, why=f"without it {rule.serves}", cure=cure)
-        else:
-            does = "launched" if grant.role == "gangplan-launch" else "admitted"
-            yield fault("rights", what, why=f"without it no gang of yours is {does}", cure=cure)
+def _told(grant: Grant, lacks: dict[Rule, list[str]], exam: Exam, who: str) -> Iterator[Finding]:
+    binding = re.sub(r"[^a-z0-9.-]+", "-", who.removeprefix(ACCOUNT).lower()).strip("-.")
+    binds = grant.binds.format(namespace=exam.namespace, who=binding)
+    cure = f"{binds} {_flag(who)}    # as an administrator; {grant.file} has the rules"
+    where = {
+        "namespace": f" in {exam.namespace}",
+        "system": f" in {SYSTEM}",
+        "cluster": " in all namespaces",
+    }[grant.reach]
+    needed = {rule: verbs for rule, verbs in lacks.items() if not rule.serves}
+    others = {rule: verbs for rule, verbs in lacks.items() if rule.serves}
+    if needed:
+        yield fault(
+            "rights",
+            f"{who} may not{where}: {_listed(needed)}",
+            why=f"without that no gang of yours is {grant.does}",
+            cure=cure,
+        )
+    if others:
+        served = "; ".join(dict.fromkeys(rule.serves for rule in others))
+        yield warning(
+            "rights",
+            f"{who} may not{where}: {_listed(others)}",
+            why=f"without that {served}",
+            cure=cure,
+        )
+
+
+def _listed(lacks: dict[Rule, list[str]]) -> str:
+    return "; ".join(
+        f"{', '.join(verbs)} {rule.resource}{f' ({rule.group})' if rule.group else ''}"
+        for rule, verbs in lacks.items()
+    )
