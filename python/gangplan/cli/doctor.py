@@ -40,7 +40,8 @@ def doctor(
         ),
     ] = True,
     skip: Annotated[
-        list[str] | None, typer.Option("--skip", metavar="CHECK", help="Leave a check out. Repeatable.")
+        list[str] | None,
+        typer.Option("--skip", metavar="CHECK", help="Leave out what the second column names. Repeatable."),
     ] = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,

@@ -10,6 +10,9 @@ from gangplan.kube.doctor.finding import Finding, note
 
 Check = Callable[[Exam], Iterator[Finding]]
 
+MATTERS = ("istio", "profile", "gpus", "clock", "enforcement")
+"""What checks tell of beside what they are named after."""
+
 OF_NAMESPACE = frozenset({"rights", "quota", "volumes", "operator", "image"})
 """Checks that say nothing of use where the namespace is not there."""
 
@@ -44,25 +47,25 @@ def examine(exam: Exam, version: str, *, skip: Collection[str] = ()) -> Iterator
     Args:
         exam: The cluster.
         version: The version of gangplan that looks.
-        skip: Names of checks that are left out.
+        skip: Names of checks that are left out, or of matters that they tell of.
 
     Raises:
         InvalidInput: A check that is to be left out is not known.
         ClusterError: The server does not answer.
     """
     known = checks(version)
-    if unknown := sorted(set(skip) - known.keys()):
-        message = f"no check is named {', '.join(unknown)}; known: {', '.join(known)}"
+    if unknown := sorted(set(skip) - {*known, *MATTERS}):
+        message = f"no check is named {', '.join(unknown)}; known: {', '.join([*known, *MATTERS])}"
         raise InvalidInput([Problem("--skip", "UNKNOWN_NAME", message)], "doctor")
     there = True
     for name, check in known.items():
-        if name in skip:
-            continue
-        if name in OF_NAMESPACE and not there:
+        if name in skip or (name in OF_NAMESPACE and not there):
             continue
         try:
             for finding in check(exam):
                 there = there and finding.check != "namespace"
-                yield finding
+                if finding.check not in skip:
+                    yield finding
         except Forbidden as error:
-            yield note(name, f"cannot be seen by you: {error}")
+            what = f"cannot be seen by you: {error.verb} {error.kind} is not allowed"
+            yield note(name, what, cure="ask somebody with the role view of the whole cluster to look")

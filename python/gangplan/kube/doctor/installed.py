@@ -45,7 +45,7 @@ def definitions(exam: Exam, version: str) -> Iterator[Finding]:
                 "crds",
                 f"the kind {kind.name} ({kind.api_version}) is not installed",
                 why="gangs are kept, and their queues and levels read, as objects of these kinds",
-                cure=INSTALL,
+                cure=f"{INSTALL}    # from a checkout of gangplan {version}",
             )
             continue
         try:
@@ -62,7 +62,7 @@ def definitions(exam: Exam, version: str) -> Iterator[Finding]:
                 "crds",
                 f"{kind.name} is installed as of {installed}, and this is gangplan {version}",
                 why="a server drops fields that its definition does not know, without a word",
-                cure=f"{INSTALL}    # of version {version}; or install gangplan {installed}",
+                cure=f"{INSTALL}    # from a checkout of gangplan {version}; or install gangplan {installed}",
             )
 
 
