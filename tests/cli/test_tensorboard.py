@@ -13,7 +13,7 @@ import pytest
 from apimodel.server import Fault
 from cli.clusters import Commands, new_server
 
-from gangplan.errors import Forbidden, NotFound, Refused
+from gangplan.errors import Forbidden, NotFound, Refused, Unreachable
 from gangplan.kube.kinds import CLAIM, POD, TFJOB
 from gangplan.kube.refusals import About
 
@@ -147,6 +147,7 @@ def ctrl_c_when_opened(cluster: Commands, port: int) -> list[bytes]:
         What the browser will have seen.
     """
     seen: list[bytes] = []
+    pressed = threading.Event()
 
     def act() -> bool:
         if (found := opened(port)) == b"":
@@ -156,8 +157,8 @@ def ctrl_c_when_opened(cluster: Commands, port: int) -> list[bytes]:
 
     def press(about: About) -> None:
         itself = any(name.startswith("Python-urllib") for name in Answer.asked)
-        if seen and itself and (about.verb, about.kind) == ("get", "Pod"):
-            cluster.server.faults = None
+        if seen and itself and not pressed.is_set() and (about.verb, about.kind) == ("get", "Pod"):
+            pressed.set()
             signal.raise_signal(signal.SIGINT)
 
     cluster.server.faults = press
@@ -351,6 +352,22 @@ def test_one_that_is_deleted_while_it_is_shown_is_told(cluster, answers, port):
 
     meanwhile(act)
     assert "was deleted" in cluster(*COMMAND, "--port", str(port), code=1).stderr
+
+
+def test_what_could_not_be_taken_away_is_told_with_what_ends_it(cluster, answers, port):
+    add_claim(cluster, "shared")
+    add_job(cluster, shared="/volume")
+    seen = ctrl_c_when_opened(cluster, port)
+    press = cluster.server.faults
+
+    def faults(about: About) -> Fault | None:
+        press(about)
+        return Fault(error=Unreachable) if about.verb == "delete" else None
+
+    cluster.server.faults = faults
+    done = cluster(*COMMAND, "--port", str(port), code=4)
+    assert seen
+    assert f"pod {POD_NAME} may be left: gangplan tensorboard mnist -n vision --delete ends it" in done.stderr
 
 
 def test_a_pod_of_that_name_that_is_none_of_ours_is_left_alone(cluster):

@@ -7,6 +7,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,11 @@ def test_tensorboard_shows_the_scalars_of_a_finished_job(
         with urllib.request.urlopen(f"{address}data/plugin/scalars/scalars?run=events&tag=loss") as answer:
             steps = [step for _, step, _ in json.load(answer)]
         assert killed.step + FURTHER in steps
+        # What is large comes whole, and several at once, as a browser asks.
+        with ThreadPoolExecutor(6) as pool:
+            pages = list(pool.map(lambda _: _read(f"{address}index.js"), range(6)))
+        assert len(pages[0]) > 1_000_000
+        assert len(set(pages)) == 1
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     finally:
@@ -162,6 +168,11 @@ def test_tensorboard_shows_the_scalars_of_a_finished_job(
         process.communicate()
     assert (process.returncode, "Traceback" in err) == (0, False), err
     cluster.wait_until("its pod is gone", lambda: "train-tensorboard" not in pods_of(cluster, NAMESPACE))
+
+
+def _read(address: str) -> bytes:
+    with urllib.request.urlopen(address) as answer:
+        return answer.read()
 
 
 def command_of(job: dict[str, Any]) -> list[str]:

@@ -156,6 +156,32 @@ def test_what_the_server_refuses_is_told_as_our_error_with_what_to_do(status, bo
     assert caught.value.__cause__ is not None or status == 200
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "error", "text"),
+    [
+        (403, b'{"message": "user x cannot create pods/portforward"}', Forbidden, "ask for a role"),
+        (404, b'{"message": "pods \\"board\\" not found", "details": {"name": "board"}}', NotFound, "board"),
+        (500, b"oh", Unreachable, "500"),
+        (200, b"{}", ClusterError, "200"),
+    ],
+)
+def test_a_port_of_a_pod_that_cannot_be_had_is_told_as_our_error(status, body, error, text, server):
+    """The client tells such refusals in the words of its web sockets."""
+    server.answer.status, server.answer.body = status, body
+    with connect(kubeconfig=server.kubeconfig()) as connection, pytest.raises(error, match=text) as caught:
+        connection.port("board", namespace="team", port=6006)
+    assert type(caught.value) is error
+    ((path, token),) = server.answer.asked
+    assert path == "/api/v1/namespaces/team/pods/board/portforward?ports=6006"
+    assert token == "Bearer token-of-here"
+
+
+def test_a_port_of_a_pod_behind_a_server_that_is_not_there_is_unreachable(server):
+    server.port = closed_port()
+    with connect(kubeconfig=server.kubeconfig()) as connection, pytest.raises(Unreachable):
+        connection.port("board", namespace="team", port=6006)
+
+
 def test_where_nobody_listens_the_server_is_unreachable(server):
     server.port = closed_port()
     with pytest.raises(Unreachable, match=server.address) as caught:

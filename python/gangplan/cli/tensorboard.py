@@ -10,6 +10,7 @@ from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Home, Kubeconfig, Namespace
 from gangplan.cli.place import Place, complete_gang
 from gangplan.config import settings
+from gangplan.errors import ClusterError
 from gangplan.signals import interrupting, uninterrupted
 from gangplan.tensorboard import PORT, address, claim_port, wait_for_answer
 
@@ -133,8 +134,12 @@ def _on_cluster(
             if door is not None:
                 door.close()
             if showing.made:
-                with uninterrupted():
-                    showing.end()
+                try:
+                    with uninterrupted():
+                        showing.end()
+                except ClusterError:
+                    render.progress(f"pod {board.name} may be left: {again} --delete ends it")
+                    raise
                 render.progress(f"pod {board.name} is deleted")
 
 

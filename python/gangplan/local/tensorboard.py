@@ -13,7 +13,6 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from gangplan.config import Settings
@@ -56,7 +55,7 @@ class LocalTensorBoard:
         self.folder = chosen.volume / gang
         self._state = chosen.home / "tensorboard" / f"{gang}.json"
         self._log = self._state.with_suffix(".log")
-        if Path(gang).name != gang or not self.folder.is_dir():
+        if gang.startswith(".") or not self.folder.is_dir():
             LocalGangs(chosen).look(gang)  # what is told of a gang that is not here helps more
             message = f"{gang} has written nothing to {self.folder} yet: try again when it runs"
             raise NotFound(message, verb="get", kind="Gang", name=gang)
