@@ -116,14 +116,14 @@ class Pruned:
     """Something old that was removed, or would be.
 
     Attributes:
-        kind: The record of a finished gang (with its TFJob), the files of a job on this machine, or the logs that were
+        kind: The record of a finished gang (with its TFJob), a TFJob that has outlived its gang's record, the files of a job on this machine, or the logs that were
             kept of one on a cluster.
         name: Its name.
         at: When it ended, or was last written to, in seconds since 1970.
         path: Where it is, if it is a folder.
     """
 
-    kind: Literal["gang", "job files", "kept logs"]
+    kind: Literal["gang", "TFJob", "job files", "kept logs"]
     name: str
     at: float
     path: str | None = None

@@ -563,6 +563,7 @@ def test_names_are_completed_from_the_cluster_that_is_meant(cluster, monkeypatch
     monkeypatch.setenv("GANGPLAN_CLUSTER", "kubernetes")
     assert complete(["logs", "ru"]) == complete(["explain", "ru"]) == ["runs"]
     assert complete(["delete", "runs", "default/w"]) == ["default/waits"]
+    assert complete(["suspend", "ru"]) == complete(["resume", "ru"]) == ["runs"]
     cluster.server.faults = lambda _: Fault(error=Unreachable)
     assert complete(["get", "ru"]) == []
 

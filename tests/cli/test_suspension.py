@@ -217,6 +217,31 @@ def test_a_dry_run_suspends_and_resumes_nothing(running):
     assert running.stands == "Suspended"
 
 
+def test_who_waits_for_a_gang_that_is_put_aside_goes_on_when_it_is_resumed(running):
+    """There is room for it meanwhile, which it does not take."""
+    running("delete", "j")
+    roles = [{"name": "worker", "replicas": 8, "requests": {"cpu": "1"}}]
+    running.commands.add_gang("other", 1, runId="r2", roles=roles)
+    running.commands.reserve("other", *["n1"] * 8)
+    stood: list[str] = []
+
+    def happen() -> None:
+        match len(stood):
+            case 1:
+                running("suspend", "j")
+            case 3:
+                running.server.delete(GANG, "other", namespace="default")
+            case 6:
+                assert "waits again" in running("resume", "j").stdout
+        stood.append(running.stands)
+
+    running.meanwhile = happen
+    told = running.commands("submit", "job.yaml", "--run-id", "run").stdout
+    assert told.startswith("default/j runs: ps-0 on n1")
+    assert stood[:6] == ["Pending", *["Suspended"] * 5]
+    assert running.stands == "Bound"
+
+
 def test_a_suspended_gang_is_deleted_like_any_other(running):
     running("suspend", "j")
     assert running("delete", "j").stdout == "default/j deleted\n"

@@ -94,6 +94,16 @@ def test_finished_gangs_that_are_old_enough_go_with_their_jobs(cluster):
     assert cluster("prune", "-n", "team").stdout == "nothing that is over is older than 7d\n"
 
 
+def test_jobs_that_have_outlived_the_records_of_their_gangs_go(cluster):
+    """Records are kept for a day, TFJobs for as long as they are told to. These ended long ago, on the server's clock."""
+    cluster.add_job("old", "r-old", said="Succeeded")
+    cluster.add_job("foreign", said="Succeeded")
+    cluster.add_job("alone", "r-alone", said="Running")
+    assert cluster("prune", *N, "--dry-run").stdout.startswith("TFJob default/old would be removed, ")
+    assert cluster("prune", *N).stdout.startswith("TFJob default/old removed, ")
+    assert names(cluster, TFJOB) == ["alone", "foreign"]
+
+
 def test_logs_that_were_kept_go_unless_their_job_still_runs_or_is_young(cluster, tmp_path):
     add(cluster, "runs", "Bound", days=20, job="Running", reservation={"placement": {"worker": ["n1"]}})
     finished(cluster, "new", 1)

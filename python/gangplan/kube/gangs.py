@@ -29,7 +29,7 @@ from gangplan.kube.launch import ending
 from gangplan.kube.logs import LogFollower, Sink, has_started, restarts, split_moment
 from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER, see_that_it_is_a_name
 from gangplan.kube.outcome import replica_name
-from gangplan.kube.pruning import old_gangs, old_logs
+from gangplan.kube.pruning import old_gangs, old_jobs, old_logs
 from gangplan.kube.reaper import Reaper
 from gangplan.kube.store import read_records
 from gangplan.kube.suspension import Suspension
@@ -150,7 +150,10 @@ class KubeGangs:
     def prune(self, *, before: float, dry_run: bool, tell: Callable[[str], None]) -> Iterator[Pruned]:
         """See :class:`gangplan.gangs.Gangs`; of kept logs those of the namespaces that are looked at."""
         records = self.records()
-        yield from old_gangs(records, self._deletion(), before=before, dry_run=dry_run, tell=tell)
+        deletion = self._deletion()
+        yield from old_gangs(records, deletion, before=before, dry_run=dry_run, tell=tell)
+        jobs = self._api.list(TFJOB, namespace=self._namespace).items
+        yield from old_jobs(jobs, records, deletion, before=before, dry_run=dry_run, tell=tell)
         for pruned, folder in old_logs(self._logs, records, namespace=self._namespace, before=before):
             if not dry_run:
                 shutil.rmtree(folder)

@@ -1,12 +1,16 @@
-"""Pruning: finished gangs of a cluster and logs that were kept here go, once they are old enough."""
+"""Pruning: finished gangs of a cluster, jobs that have outlived theirs, and logs that were kept here go, once they are old enough."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from gangplan.gangs import Pruned
+from gangplan.kube import moments
+from gangplan.kube.actions import Object
 from gangplan.kube.deletion import Deletion
-from gangplan.kube.gang_object import split_name
+from gangplan.kube.gang_object import name_of, split_name
 from gangplan.kube.kept_log import kept_folder
+from gangplan.kube.names import RUN_ID
+from gangplan.kube.outcome import state_of
 from gangplan.record import GangRecord
 
 
@@ -37,6 +41,50 @@ def old_gangs(
         if not dry_run:
             deletion.run(record.name, progress=tell)
         yield Pruned(kind="gang", name=record.name, at=ended)
+
+
+def old_jobs(
+    jobs: Iterable[Object],
+    records: Iterable[GangRecord],
+    deletion: Deletion,
+    *,
+    before: float,
+    dry_run: bool,
+    tell: Callable[[str], None],
+) -> Iterator[Pruned]:
+    """TFJobs of runs of ours that ended before a moment and have outlived the records of their gangs.
+
+    Args:
+        jobs: All TFJobs of the namespaces in question.
+        records: The records of all gangs there.
+        deletion: Deletes them.
+        before: Seconds since 1970.
+        dry_run: Only tell them.
+        tell: Gets what is waited for.
+    """
+    known = {record.name for record in records}
+    for job in jobs:
+        name, at = name_of(job), _ended_at(job)
+        is_ours = bool((job["metadata"].get("labels") or {}).get(RUN_ID))
+        if not is_ours or name in known or at is None or at >= before:
+            continue
+        if not dry_run:
+            deletion.run(name, progress=tell)
+        yield Pruned(kind="TFJob", name=name, at=at)
+
+
+def _ended_at(job: Object) -> float | None:
+    """When a TFJob ended; None: it has not, or does not tell."""
+    state = state_of(job)
+    if state not in {"Succeeded", "Failed"}:
+        return None
+    moved = (
+        item.get("lastTransitionTime")
+        for item in (job.get("status") or {}).get("conditions") or ()
+        if item.get("type") == state
+    )
+    told = next(moved, None)
+    return None if told is None else moments.seconds(told)
 
 
 def old_logs(
