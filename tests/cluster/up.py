@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from cluster.bed import programs
+from cluster.bed.image import PROJECT
 from cluster.bed.kwok import fake_node
 from cluster.bed.outside import Cluster
 from cluster.bed.process import BedError
@@ -108,10 +109,15 @@ def describe(cluster: Cluster, given: argparse.Namespace) -> None:
     kubectl.chmod(0o755)
     say(f"the cluster runs; its logs are in {cluster.folder / 'log'}")
     say(f"  export KUBECONFIG={cluster.kubeconfig()}")
+    say("  export GANGPLAN_CLUSTER=kubernetes")
     say(f"  {kubectl} get nodes")
     if given.nodes:
+        say(f"  export GANGPLAN_TENSORBOARD_IMAGE={PROJECT}")
+        say("  gangplan doctor")
         say("  gangplan snapshot take --out s.json")
-        say("  gangplan submit examples/mnist-tfjob.yaml --wait")
+        say("  gangplan storage hostpath demo --apply")
+        say("  gangplan submit examples/mnist-tfjob.yaml --volume demo:/training --wait")
+        say("  gangplan tensorboard mnist")
         say(f"  {kubectl} get gangs")
 
 
