@@ -71,6 +71,8 @@ class Settings:
             ``gangplan``: a scheduler of ours, which does not exist yet.
         tensorboard_image: Image with TensorBoard, for ``gangplan tensorboard`` on a cluster. Default: that of TensorFlow,
             which brings it; any image will do in which ``python -m tensorboard.main`` works.
+        pipelines_host: Address of Kubeflow Pipelines. Default empty: that of ``KF_PIPELINES_ENDPOINT``, in a pod that of
+            its cluster.
     """
 
     home: Path = field(default_factory=_default_home)
@@ -85,6 +87,7 @@ class Settings:
     attempts: int = 3
     enforcement: Enforcement = "default"
     tensorboard_image: str = "tensorflow/tensorflow:2.20.0"
+    pipelines_host: str = ""
 
     @property
     def terms(self) -> Terms:

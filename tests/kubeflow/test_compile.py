@@ -18,6 +18,7 @@ from gangplan.kubeflow.package import Package, checkout, compiled, with_image
 from gangplan.pipeline import packaged
 
 IMAGE = "registry.example:5000/team/python@sha256:" + "ab" * 32
+TRAIN = Package(name="train", text=packaged("train").read_text())
 
 
 def command(*words: str, code: int = 0) -> str:
@@ -85,7 +86,7 @@ def test_without_a_checkout_the_file_of_the_package_is_written(tmp_path: Path, m
 
 
 def test_a_version_is_named_by_its_bytes():
-    (one,) = compiled(("train",))
+    one = TRAIN
     assert one.version == Package(name="other", text=one.text).version
     assert one.version != with_image(one, IMAGE).version
     assert one.title == "gangplan-train"
@@ -93,9 +94,8 @@ def test_a_version_is_named_by_its_bytes():
 
 @pytest.mark.parametrize("image", ["", "with space", "a\nb", "{{image}}", "x'"])
 def test_what_is_no_image_is_refused(image):
-    (one,) = compiled(("train",))
     with pytest.raises(InvalidInput, match="must be the name of an image"):
-        with_image(one, image)
+        with_image(TRAIN, image)
 
 
 def test_what_cannot_be_done_is_told():

@@ -12,7 +12,7 @@ from gangplan.snapshot import Gang, Node, Role, Snapshot
 
 EXTRAS = {
     "train": ("tensorflow", "keras", "sklearn", "tensorboard", "numpy"),
-    "pipelines": ("kfp", "kfp_pipeline_spec"),
+    "pipelines": ("kfp", "kfp_pipeline_spec", "kfp_server_api"),
     "kube": ("kubernetes", "urllib3"),
     "report": ("jinja2", "markupsafe", "matplotlib"),
 }
@@ -91,6 +91,8 @@ def cluster(tmp_path: Path) -> Path:
         ["--help"],
         ["run", "--help"],
         ["run", "--parameters"],
+        ["pipeline", "run", "--help"],
+        ["pipeline", "run", "--dry-run"],
         ["demo", "--help"],
         ["solve", "FILE", "-o", "json"],
         ["solve", "FILE"],
@@ -130,6 +132,7 @@ NEEDED = [
         "pipelines",
         "from gangplan.pipeline import run_local as f; f(None, {}, outputs=None, environment={}, tell=print)",
     ),
+    ("pipelines", "import gangplan.kubeflow.server"),
     ("kube", "import gangplan.kube.client"),
     ("report", "import gangplan.report.page"),
     ("report", "import gangplan.report.figures"),

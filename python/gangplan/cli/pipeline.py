@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import exits, pipeline_run, pipeline_upload, render
 from gangplan.cli.options import Output
 from gangplan.errors import ConfigError
 
@@ -102,3 +102,13 @@ def compile_pipelines(
                 render.say("\n".join(item.difference))
     if check and any(item.changed for item in found):
         raise typer.Exit(exits.NO)
+
+
+app.command(name="upload")(pipeline_upload.upload)
+app.command(name="run")(pipeline_run.run)
+app.command(name="list")(pipeline_upload.list_all)
+app.command(name="status")(pipeline_run.status)
+app.command(name="logs")(pipeline_run.logs)
+app.command(name="stop")(pipeline_run.stop)
+app.command(name="delete")(pipeline_run.delete)
+app.command(name="schedule")(pipeline_upload.schedule)

@@ -55,7 +55,7 @@ def run(
         return
     if not local:
         raise ConfigError("this version runs pipelines on one machine: add --local")
-    given = _pairs(parameter or [])
+    given = pairs(parameter or [])
     if data is not None:
         given["data_source"] = str(Path(data).absolute()) if Path(data).exists() else data
     if tfjob is not None:
@@ -131,7 +131,8 @@ def _list_parameters(package: Path, output: render.Format) -> None:
         render.emit(data, output)
 
 
-def _pairs(words: list[str]) -> dict[str, str]:
+def pairs(words: list[str]) -> dict[str, str]:
+    """Read NAME=VALUE; all that are wrong are told at once."""
     problems = [Problem(word, "BAD_VALUE", "must be NAME=VALUE") for word in words if "=" not in word]
     names = [word.split("=", 1)[0] for word in words]
     twice = sorted({name for name in names if names.count(name) > 1})

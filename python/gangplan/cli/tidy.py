@@ -18,7 +18,8 @@ from gangplan.signals import interrupting
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Read a span of time such as ``7d``."""
     found = re.fullmatch(r"(\d{1,9})([smhd])", text)
     if found is None:
         raise typer.BadParameter(f"wants a number and one of s, m, h, d, such as 7d, not {text!r}")
@@ -46,7 +47,7 @@ def prune(
 
     Example: gangplan prune --older-than 30d --dry-run
     """
-    before = time.time() - _seconds(older_than)
+    before = time.time() - seconds(older_than)
     place = Place(
         home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
     )

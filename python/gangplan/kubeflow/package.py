@@ -39,6 +39,11 @@ class Package:
         return str(_spec(self)["pipelineInfo"]["name"])
 
     @property
+    def description(self) -> str:
+        """What it does, in a sentence."""
+        return str(_spec(self)["pipelineInfo"].get("description", ""))
+
+    @property
     def version(self) -> str:
         """Name of its version: the same for the same bytes, and for no others."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]

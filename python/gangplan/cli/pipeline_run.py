@@ -1,0 +1,358 @@
+"""gangplan pipeline run, status, logs, stop, delete: runs on Kubeflow."""
+
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gangplan.cli import exits, render
+from gangplan.cli.kubeflow_options import (
+    CaFile,
+    CookieFile,
+    Host,
+    Parameters,
+    Pipeline,
+    RunName,
+    TokenFile,
+    UserNamespace,
+    connect,
+    find_run,
+    package_file,
+    read_package,
+)
+from gangplan.cli.options import Home, Output
+from gangplan.cli.pipeline_upload import Image
+from gangplan.cli.run import pairs
+from gangplan.config import Settings, settings
+from gangplan.errors import NotFound, Refused
+from gangplan.kubeflow.stops import Stops
+from gangplan.pipeline import read_arguments
+from gangplan.signals import interrupting
+
+if TYPE_CHECKING:
+    from gangplan.kubeflow.outcome import Ending
+    from gangplan.kubeflow.run import Run
+    from gangplan.kubeflow.server import Server
+
+
+@exits.guarded
+def run(
+    name: Pipeline = "train",
+    parameter: Parameters = None,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Follow the run to its end.")] = False,
+    title: Annotated[
+        str | None,
+        typer.Option("--name", help="Name of the run.", show_default="that of the pipeline, and when"),
+    ] = None,
+    experiment: Annotated[str, typer.Option("--experiment", help="Its experiment.")] = "Default",
+    service_account: Annotated[
+        str,
+        typer.Option("--service-account", help="The account of its pods.", show_default="that of the server"),
+    ] = "",
+    image: Image = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the arguments, and start nothing.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print what the steps print.")] = False,
+    home: Home = None,
+    host: Host = None,
+    namespace: UserNamespace = None,
+    token_file: TokenFile = None,
+    cookie_file: CookieFile = None,
+    ca_file: CaFile = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """Start a run on Kubeflow; the pipeline is uploaded before it if the server does not have it as it is.
+
+    Arguments are checked first. With --watch the exit code is that of the outcome: 0 succeeded, 1 not admitted, 5 failed,
+    6 canceled, 7 timed out. Ctrl-C ends the watching, and the run goes on.
+
+    Example: gangplan pipeline run train -p role_worker_count=4 --watch
+    """
+    arguments = read_arguments(package_file(name), pairs(parameter or []))
+    package = read_package(name, image)
+    wanted = title or f"{package.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    if dry_run:
+        told = {"run": wanted, "pipeline": package.title, "version": package.version, "arguments": arguments}
+        if output is not render.Format.TABLE:
+            render.emit(told, output)
+        else:
+            given = " ".join(f"{key}={value}" for key, value in arguments.items())
+            render.say(
+                f"{wanted}: would run {package.title}, version {package.version}, with {given or 'defaults'}"
+            )
+        return
+    from gangplan.kubeflow.publish import publish
+
+    chosen = settings(home=home)
+    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    there = publish(server, package)
+    if there.is_new:
+        render.progress(f"uploaded {there.pipeline.name}, version {there.version.name}")
+    made = server.create_run(
+        wanted,
+        pipeline=there.pipeline,
+        version=there.version,
+        arguments=arguments,
+        experiment=server.experiment(experiment),
+        service_account=service_account,
+    )
+    page = server.access.page(made.id)
+    if watch:
+        render.progress(f"run {made.id}\n{page}")
+        _end(*_follow(server, made.id, chosen, quiet=quiet), page, output)
+    if output is not render.Format.TABLE:
+        render.emit(_told(made, None, page), output)
+    else:
+        render.say(f"run {made.id}\n{page}")
+
+
+@exits.guarded
+def status(
+    name: RunName,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Follow the run to its end.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print what the steps print.")] = False,
+    home: Home = None,
+    host: Host = None,
+    namespace: UserNamespace = None,
+    token_file: TokenFile = None,
+    cookie_file: CookieFile = None,
+    ca_file: CaFile = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """Say where a run stands: its steps, and when it has ended its outcome with the reason.
+
+    With --watch as `run --watch`, with its exit codes.
+
+    Example: gangplan pipeline status 6f2c0bd4-5a52-4d2c-8df2-3c3f0e1f1f0e
+    """
+    from gangplan.kubeflow.follow import look
+
+    chosen = settings(home=home)
+    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    found = find_run(server, name)
+    page = server.access.page(found.id)
+    if watch:
+        _end(*_follow(server, found.id, chosen, quiet=quiet), page, output)
+    _print(*look(server, found.id, _stops(chosen)), page, output)
+
+
+@exits.guarded
+def logs(
+    name: RunName,
+    step: Annotated[str | None, typer.Argument(help="A step; without it, all.")] = None,
+    host: Host = None,
+    namespace: UserNamespace = None,
+    token_file: TokenFile = None,
+    cookie_file: CookieFile = None,
+    ca_file: CaFile = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """Print what the steps of a run have printed.
+
+    Example: gangplan pipeline logs 6f2c0bd4-5a52-4d2c-8df2-3c3f0e1f1f0e launch-tfjob
+    """
+    from gangplan.kubeflow.follow import read_log
+
+    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    found = server.run(find_run(server, name).id)
+    wanted = None if step is None else step.replace("_", "-")
+    chosen = [item for item in found.steps if wanted in {None, item.name}]
+    if step is not None and not chosen:
+        begun = ", ".join(item.name for item in found.steps) or "none has"
+        raise NotFound(
+            f"step {step} of {found.name} has not begun; begun: {begun}", verb="get", kind="step", name=step
+        )
+    read = {item.name: read_log(server, found, item) for item in chosen}
+    for lost in (each for each, text in read.items() if text is None):
+        where = f"kubectl logs -l pipeline/runid={found.id} -c main --prefix"
+        render.progress(f"{lost}: the server has no log of it; while its pod is there: {where}")
+    if output is not render.Format.TABLE:
+        render.emit([{"step": each, "log": text} for each, text in read.items()], output)
+        return
+    for each, text in read.items():
+        for line in (text or "").splitlines():
+            render.say(line if step is not None else f"{each} | {line}")
+
+
+@exits.guarded
+def stop(
+    name: RunName,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it has ended.")] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
+    home: Home = None,
+    host: Host = None,
+    namespace: UserNamespace = None,
+    token_file: TokenFile = None,
+    cookie_file: CookieFile = None,
+    ca_file: CaFile = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """Stop a run, and see that it ends and gives back what it held.
+
+    The server says of such a run that it failed; the home folder remembers that it was stopped.
+
+    Example: gangplan pipeline stop 6f2c0bd4-5a52-4d2c-8df2-3c3f0e1f1f0e
+    """
+    from gangplan.kubeflow.follow import look
+
+    chosen = settings(home=home)
+    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    found, ended = look(server, find_run(server, name).id, _stops(chosen))
+    page = server.access.page(found.id)
+    if ended is None and dry_run:
+        render.say(f"{found.name} ({found.state.lower()}) would be stopped")
+        return
+    if ended is None:
+        stops = _stops(chosen)
+        known = found.id in stops
+        stops.remember(found.id)
+        try:
+            server.terminate(found.id)
+        except Refused:
+            # It was asked before, or has ended just now: then it was not us who ended it.
+            found = server.run(found.id)
+            if found.has_ended and not known:
+                stops.forget(found.id)
+    if ended is None and wait:
+        found, ended = _follow(server, found.id, chosen, quiet=True)
+    _print(found, ended, page, output)
+    release = next((step for step in found.steps if step.name == "release"), None)
+    if (
+        ended is not None
+        and ended.outcome == "Canceled"
+        and (release is None or release.state != "SUCCEEDED")
+    ):
+        render.progress(
+            "its step release has not said that it gave back what the run held: gangplan reap -A shows what is left"
+        )
+
+
+@exits.guarded
+def delete(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN…", help="Ids or names of runs that have ended.")
+    ] = None,
+    pipeline: Annotated[
+        str | None, typer.Option("--pipeline", help="A pipeline with all its versions; its runs stay.")
+    ] = None,
+    schedule: Annotated[
+        str | None, typer.Option("--schedule", metavar="ID", help="A schedule; its runs stay.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
+    home: Home = None,
+    host: Host = None,
+    namespace: UserNamespace = None,
+    token_file: TokenFile = None,
+    cookie_file: CookieFile = None,
+    ca_file: CaFile = None,
+    output: Output = render.Format.TABLE,
+) -> None:
+    """Delete runs that have ended, a pipeline or a schedule; what still runs is stopped first by `stop`.
+
+    Example: gangplan pipeline delete 6f2c0bd4-5a52-4d2c-8df2-3c3f0e1f1f0e
+    """
+    if not (names or pipeline or schedule):
+        raise typer.BadParameter("name a run, or give --pipeline or --schedule")
+    chosen = settings(home=home)
+    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    gone: list[dict[str, str]] = []
+    found = [find_run(server, name) for name in names or ()]
+    entry = server.pipeline(pipeline) if pipeline else None
+    if pipeline and entry is None:
+        raise NotFound(f"there is no pipeline {pipeline}", verb="delete", kind="pipeline", name=pipeline)
+    busy = [item.name for item in found if not item.has_ended]
+    if busy:
+        verb = "run" if len(busy) > 1 else "runs"
+        render.error(
+            f"{', '.join(busy)} still {verb}: stop first (gangplan pipeline stop); nothing was deleted"
+        )
+        raise typer.Exit(exits.NO)
+    for item in found:
+        if not dry_run:
+            server.delete_run(item.id)
+            _stops(chosen).forget(item.id)
+        gone.append({"kind": "run", "name": item.name, "id": item.id})
+    if entry is not None:
+        if not dry_run:
+            server.delete_pipeline(entry)
+        gone.append({"kind": "pipeline", "name": entry.name, "id": entry.id})
+    if schedule:
+        if not dry_run:
+            server.delete_schedule(schedule)
+        gone.append({"kind": "schedule", "name": schedule, "id": schedule})
+    if output is not render.Format.TABLE:
+        render.emit(gone, output)
+        return
+    for told in gone:
+        render.say(f"{told['kind']} {told['name']} " + ("would be deleted" if dry_run else "deleted"))
+
+
+def _stops(chosen: Settings) -> Stops:
+    return Stops(chosen.home / "pipelines" / "stopped")
+
+
+def _follow(server: "Server", run_id: str, chosen: Settings, *, quiet: bool) -> "tuple[Run, Ending]":
+    from gangplan.kubeflow.follow import follow
+
+    def tell(line: str) -> None:
+        render.progress(f"{time.strftime('%H:%M:%S')} {line}")
+
+    try:
+        with interrupting():
+            return follow(
+                server, run_id, stops=_stops(chosen), tell=tell, logs=not quiet, pause_s=4 * chosen.poll_s
+            )
+    except KeyboardInterrupt:
+        render.progress(
+            f"the run goes on: gangplan pipeline status {run_id} --watch, or gangplan pipeline stop {run_id}"
+        )
+        raise
+
+
+def _end(found: "Run", ended: "Ending", page: str, output: render.Format) -> None:
+    _print(found, ended, page, output)
+    raise typer.Exit(exits.code_of_outcome(ended.outcome))
+
+
+def _print(found: "Run", ended: "Ending | None", page: str, output: render.Format) -> None:
+    if output is not render.Format.TABLE:
+        render.emit(_told(found, ended, page), output)
+        return
+    lines = [("run", f"{found.name} ({found.id})"), ("state", found.state.lower())]
+    if ended is not None:
+        lines += [("outcome", ended.outcome), ("reason", ended.reason or "–")]
+    render.table(("", ""), [*lines, ("page", page)])
+    if found.steps:
+        rows = [
+            (step.name, step.state.lower(), _span(step.begun, step.ended), step.reason)
+            for step in found.steps
+        ]
+        render.table(("step", "state", "took", "reason"), rows, cut="reason")
+
+
+def _span(begun: datetime | None, ended: datetime | None) -> str:
+    if begun is None:
+        return "–"
+    return render.age(((ended or datetime.now(UTC)) - begun).total_seconds())
+
+
+def _told(found: "Run", ended: "Ending | None", page: str) -> dict[str, Any]:
+    steps = [
+        {
+            "name": step.name,
+            "state": step.state,
+            "begun": step.begun,
+            "ended": step.ended,
+            "reason": step.reason,
+        }
+        for step in found.steps
+    ]
+    told = {"id": found.id, "name": found.name, "state": found.state, "page": page, "steps": steps}
+    return told | (asdict(ended) if ended is not None else {"outcome": None})

@@ -1,0 +1,102 @@
+"""Following a run to its end: what its steps do, what they print, and how it ended."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gangplan.errors import ClusterError, Unreachable
+from gangplan.kubeflow.outcome import Ending, ending
+from gangplan.kubeflow.run import Run, Step
+from gangplan.kubeflow.server import Server
+from gangplan.kubeflow.stops import Stops
+
+LOST = 60
+"""So many looks in a row may go unanswered, two minutes by default: a rolling update of the server takes less."""
+
+
+def read_log(server: Server, run: Run, step: Step) -> str | None:
+    """What a step has printed; None: the server does not have it (no more)."""
+    for pod in reversed(step.pods):
+        try:
+            return server.log(run.id, pod)
+        except ClusterError:
+            continue
+    return None
+
+
+def look(server: Server, run_id: str, stops: Stops) -> tuple[Run, Ending | None]:
+    """Read a run and, if it has ended, how."""
+    run = server.run(run_id)
+    if not run.has_ended:
+        return run, None
+    asked = run_id in stops
+    logs = {}
+    if run.state == "FAILED" and not asked:
+        failed = [step for step in run.steps if step.state == "FAILED"]
+        logs = {step.name: text for step in failed if (text := read_log(server, run, step)) is not None}
+    return run, ending(run, asked=asked, logs=logs)
+
+
+@dataclass(kw_only=True)
+class _Told:
+    """What was said already."""
+
+    states: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+
+def follow(
+    server: Server,
+    run_id: str,
+    *,
+    stops: Stops,
+    tell: Callable[[str], None],
+    logs: bool,
+    pause_s: float,
+) -> tuple[Run, Ending]:
+    """Wait until a run has ended, and tell what happens until then.
+
+    Args:
+        server: The server.
+        run_id: The run.
+        stops: Who was asked to stop; a stop that is seen here is noted, since the server forgets it.
+        tell: Gets each line.
+        logs: Whether what running steps print is told too.
+        pause_s: Seconds between two looks.
+
+    Raises:
+        Unreachable: The server was away for too long.
+        ClusterError: The run cannot be read any more.
+    """
+    told, lost = _Told(), 0
+    while True:
+        try:
+            run, ended = look(server, run_id, stops)
+        except Unreachable as error:
+            lost += 1
+            if lost >= LOST:
+                raise
+            if lost == 1:
+                tell(f"the server does not answer, the run goes on: {error}")
+            time.sleep(pause_s)
+            continue
+        lost = 0
+        if run.state == "CANCELING":
+            stops.remember(run_id)
+        for step in run.steps:
+            before = told.states.get(step.name)
+            if logs and "RUNNING" in {step.state, before}:
+                _tell_log(server, run, step, told, tell)
+            if before != step.state:
+                told.states[step.name] = step.state
+                tell(f"{step.name}: {step.state.lower()}" + (f": {step.reason}" if step.reason else ""))
+        if ended is not None:
+            return run, ended
+        time.sleep(pause_s)
+
+
+def _tell_log(server: Server, run: Run, step: Step, told: _Told, tell: Callable[[str], None]) -> None:
+    lines = (read_log(server, run, step) or "").splitlines()
+    for line in lines[told.lines.get(step.name, 0) :]:
+        tell(f"{step.name} | {line}")
+    told.lines[step.name] = max(told.lines.get(step.name, 0), len(lines))

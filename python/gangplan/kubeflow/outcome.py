@@ -1,0 +1,57 @@
+"""How a run ended, in our words: Kubeflow says FAILED of what failed, was canceled, timed out or was never admitted."""
+
+import re
+from dataclasses import dataclass
+
+from gangplan.kubeflow.run import Run
+
+_TOLD = re.compile(
+    r"gangplan\.errors\.Job(?:Failed|Canceled|TimedOut): (?P<outcome>[A-Z][A-Za-z]+): (?P<reason>.*(?:\n  \| .*)*)"
+)
+_OUTCOMES = {"NotAdmitted", "Failed", "Canceled", "TimedOut"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a run ended.
+
+    Attributes:
+        outcome: ``Succeeded``, ``Failed``, ``Canceled``, ``TimedOut`` or ``NotAdmitted``.
+        reason: Why; empty after a success.
+        step: The step that says so; empty: none.
+    """
+
+    outcome: str
+    reason: str = ""
+    step: str = ""
+
+
+def ending(run: Run, *, asked: bool, logs: dict[str, str]) -> Ending:
+    """Decide how a run ended that has ended.
+
+    In this order: what succeeded has succeeded, since ``conclude`` makes every other end red. Who was asked to stop, by
+    us or before our eyes, is canceled: the server says FAILED of it. Then counts the error that ``conclude`` ends with,
+    which names outcome and reason of the gang. What else failed has failed.
+
+    Args:
+        run: The run.
+        asked: Whether we know that it was asked to stop.
+        logs: Logs of the steps that failed, by step.
+    """
+    if run.state in {"SUCCEEDED", "SKIPPED"}:
+        return Ending(outcome="Succeeded")
+    if asked or run.state == "CANCELED" or {"CANCELING", "CANCELED"} & set(run.states):
+        return Ending(outcome="Canceled", reason="somebody stopped it")
+    for step, log in logs.items():
+        told = [match for match in _TOLD.finditer(log) if match["outcome"] in _OUTCOMES]
+        if told:
+            return Ending(outcome=told[-1]["outcome"], reason=told[-1]["reason"].strip(), step=step)
+    for failed in run.steps:
+        if failed.state == "FAILED":
+            lines = logs.get(failed.name, "").strip().splitlines()
+            return Ending(
+                outcome="Failed",
+                reason=failed.reason or (lines[-1] if lines else "") or "it says no reason",
+                step=failed.name,
+            )
+    return Ending(outcome="Failed", reason=run.reason or "the server says no reason")
