@@ -76,8 +76,8 @@ class ReplicaStatus:
         role: Its role.
         index: Its index.
         node: Its node; None: it waits for one.
-        state: ``Stopped`` replicas were ended by us after the job was decided; of ``Unknown`` ones the node of a
-            cluster does not tell.
+        state: ``Stopped`` replicas were ended by us, or by the operator of a cluster, after the job was decided; of
+            ``Unknown`` ones the node of a cluster does not tell.
         pid: Process id of its last start; None if never started.
         exit_code: Exit code, 128 + n for signal n; None while it runs.
         restarts: How often it was started again.

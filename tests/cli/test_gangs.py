@@ -135,6 +135,40 @@ def test_replicas_that_do_not_run_are_told(cluster):
     assert "worker-5 n2 Failed 2 3" in text
 
 
+def let_go(cluster: Commands, *indices: int) -> None:
+    """Delete workers, which take their time to end."""
+    held = {"metadata": {"finalizers": ["kubelet/time-to-end"]}}
+    for name in (f"runs-worker-{index}" for index in indices):
+        cluster.server.patch(POD, name, held, namespace="default")
+        cluster.server.delete(POD, name, namespace="default")
+
+
+@pytest.mark.parametrize("said", ["Succeeded", "Failed"])
+def test_pods_that_the_operator_removes_after_the_end_were_deleted_by_nobody_else(cluster, said):
+    message = {"Succeeded": "TFJob runs successfully completed.", "Failed": "1 Worker replica(s) failed"}[
+        said
+    ]
+    ends = {"type": said, "status": "True", "message": message, "lastTransitionTime": "2025-12-31T23:00:00Z"}
+    policy = {"spec": {"runPolicy": {"cleanPodPolicy": "All"}}}
+    cluster.server.patch(TFJOB, "runs", policy, namespace="default")
+    status = {"status": {"conditions": [ends]}}
+    cluster.server.patch(TFJOB, "runs", status, namespace="default", subresource="status")
+    cluster.set_status("runs", phase="Finished", outcome=said, reason=message, reservation=None)
+    let_go(cluster, *range(6))
+    found = json.loads(cluster("get", "runs", *N, "-o", "json").stdout)
+    assert [item["state"] for item in found["replicas"]] == ["Stopped"] * 6
+    assert found["troubles"] == []
+    assert "somebody else" not in cluster("get", "runs", *N).stdout
+    assert "somebody else" not in cluster("list", *N).stdout
+
+
+def test_a_pod_that_somebody_deletes_while_its_job_runs_is_told(cluster):
+    let_go(cluster, 5)
+    found = json.loads(cluster("get", "runs", *N, "-o", "json").stdout)
+    assert found["troubles"] == ["worker-5: its pod was deleted by somebody else"]
+    assert [item["state"] for item in found["replicas"]] == ["Running"] * 6
+
+
 def test_what_was_noted_about_a_job_before_its_gang_was_asked_for_is_not_shown(cluster):
     """There is no TFJob yet whose uid would tell it apart."""
     cluster.add_event("TFJob", "waits", "New", "about this one")

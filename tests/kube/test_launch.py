@@ -110,6 +110,22 @@ def test_a_failure_names_the_replica_that_failed_first_and_why(status, no_fault,
     assert then == (Again(reason=f"attempt 1 of 2 ended: {end.reason}") if no_fault else end)
 
 
+def test_what_was_removed_after_a_job_had_failed_is_not_why(launch):
+    """The pod that failed is gone, and so it is told only what the operator says."""
+    failed = job(("Failed", "1 Worker replica(s) failed"))
+    failed["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-01T00:00:05Z"
+    late, early = "2026-01-01T00:00:06Z", "2026-01-01T00:00:03Z"
+    removed = pod("ps", phase="Running", deleted=late)
+    (end,) = launch.step(Seen(job=failed, pods=(removed,), record=record("Bound")), 1.0)
+    assert (end.reason, end.replica) == ("1 Worker replica(s) failed", "")
+    crashed = pod(index=1, **ended(3))
+    (end,) = launch.step(Seen(job=failed, pods=(removed, crashed), record=record("Bound")), 1.0)
+    assert (end.reason, end.replica) == ("worker-1: it ended with exit code 3", "worker-1")
+    by_hand = pod(index=0, phase="Running", deleted=early)
+    (end,) = launch.step(Seen(job=failed, pods=(removed, by_hand, crashed), record=record("Bound")), 1.0)
+    assert (end.reason, end.replica) == ("worker-0: its pod was deleted by somebody else", "worker-0")
+
+
 def test_a_job_that_passed_its_deadline_is_told_so(launch):
     failed = ("Failed", "TFJob j has failed because it was active longer than specified deadline")
     (end,) = launch.step(Seen(job=job(failed), pods=(), record=record("Bound")), 1.0)

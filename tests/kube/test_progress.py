@@ -1,5 +1,7 @@
 """Progress of a launch as it is told: each thing that happens to a replica once, in words that are true."""
 
+from launches.seen import RUNNING, job
+
 from gangplan.kube.actions import Seen
 from gangplan.kube.progress import Told
 from gangplan.kube.view import replica_status
@@ -16,7 +18,7 @@ def pod(phase: str, node: str | None = "n1", **state: object) -> dict:
     container = {"name": "tensorflow", "state": state}
     status = {"phase": phase, "containerStatuses": [container] if state else []}
     return {
-        "metadata": {"name": "j-worker-0", "labels": labels},
+        "metadata": {"name": "j-worker-0", "uid": "1", "labels": labels},
         "spec": {"nodeName": node} if node else {},
         "status": status,
     }
@@ -81,3 +83,43 @@ def test_a_replica_whose_program_has_ended_does_not_run_any_more():
         assert (
             replica_status(pod("Running", terminated={"exitCode": code}), ("worker", 0), "n1").state == state
         )
+
+
+def going(**state: object) -> dict:
+    """A replica that ran, and was deleted."""
+    found = pod("Running", running={}, **state)
+    deleted = {"deletionTimestamp": "2026-01-01T00:00:36Z", "deletionGracePeriodSeconds": 30}
+    return {**found, "metadata": {**found["metadata"], **deleted}}
+
+
+def test_what_the_operator_removes_after_the_end_was_deleted_by_nobody_else():
+    """The job is looked at before its pods, and may have ended in between."""
+    lines: list[str] = []
+    tell = Told(lines.append)
+    ended = job(RUNNING, ("Succeeded", "done")) | {"spec": {"runPolicy": {"cleanPodPolicy": "Running"}}}
+    for each, of in ((pod("Running", running={}), job(RUNNING)), (going(), job(RUNNING)), (going(), ended)):
+        tell(Seen(job=of, pods=(each,), record=None))
+    tell(Seen(job=ended, pods=(going(),), record=None))
+    assert lines == [
+        "worker-0 on n1: Running",
+        "worker-0 on n1: removed: the job has ended (cleanPodPolicy: Running)",
+    ]
+
+
+def test_what_is_removed_with_its_job_or_put_aside_was_deleted_by_nobody_else():
+    for of, why in (
+        (None, "its TFJob was deleted"),
+        (job(RUNNING, deleting=True), "its TFJob was deleted"),
+        (job(("Suspended", "")), "the job is suspended"),
+    ):
+        lines: list[str] = []
+        Told(lines.append)(Seen(job=of, pods=(going(),), record=None))
+        assert lines == [f"worker-0 on n1: removed: {why}"]
+
+
+def test_what_somebody_deletes_while_its_job_runs_is_told():
+    lines: list[str] = []
+    tell = Told(lines.append)
+    for _ in range(3):
+        tell(Seen(job=job(RUNNING), pods=(going(),), record=None))
+    assert lines == ["worker-0 on n1: Running: its pod was deleted by somebody else"]

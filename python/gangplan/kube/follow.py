@@ -23,6 +23,7 @@ class Following:
 
     Attributes:
         keeper: Has the logs of its replicas.
+        job: The TFJob as it was last seen; None: it was not yet.
         pods: Name → pod of the job, as each was last seen: the operator deletes those that run when it has ended.
         placement: Where its gang had room when that was last seen, Role → nodes; None: it had none.
         is_bound: Whether all replicas had their nodes when it was last looked at: then it goes on by itself.
@@ -63,6 +64,7 @@ class Following:
 
         patience = Patience(image=chosen.image_patience_s)
         self.keeper = LogKeeper(cluster.api, folder, on_line=repeat)
+        self.job: Object | None = None
         self.pods: dict[str, Object] = {}
         self.placement: Mapping[str, tuple[str, ...]] | None = None
         self.is_bound = False
@@ -114,4 +116,5 @@ class Following:
             self.placement = record.reservation.placement
         if self._keeps_logs:
             self.keeper.look(seen.pods)
+        self.job = seen.job or self.job
         self.pods |= {pod["metadata"]["name"]: pod for pod in seen.pods}

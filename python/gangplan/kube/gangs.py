@@ -106,10 +106,13 @@ class KubeGangs:
         record = self._store.get(name)
         if record is None:
             raise self._unknown(name)
+        pods = self._pods(
+            name, record.run_id
+        )  # before the job, so that none goes because of an end that is not known
         job = None
         with suppress(Forbidden):  # who may look at gangs and pods need not be allowed to look at TFJobs
             job = self._job(name, record.run_id)
-        return view(record, job, self._pods(name, record.run_id), self._events(split_name(name)[0]))
+        return view(record, job, pods, self._events(split_name(name)[0]))
 
     def decide(self) -> tuple[Snapshot, Plan, dict[str, str]]:
         """See :class:`gangplan.gangs.Gangs`; a look at the whole cluster, whatever namespace is meant."""

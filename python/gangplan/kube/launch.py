@@ -22,9 +22,10 @@ from gangplan.kube.actions import (
     Renew,
     Seen,
 )
+from gangplan.kube.cleaning import cleaned
 from gangplan.kube.enforce import is_gated, replica_of
 from gangplan.kube.names import ATTEMPT, RUN_ID
-from gangplan.kube.outcome import has_ended_badly, replica_name, state_of, told_by, troubles
+from gangplan.kube.outcome import has_ended_badly, is_out_of_time, replica_name, state_of, told_by, troubles
 from gangplan.kube.patience import Patience
 from gangplan.record import HOLDING, WAITING, GangRecord
 
@@ -315,10 +316,11 @@ def ending(job: Object, pods: Sequence[Object]) -> End | None:
         )
     if state != "Failed":
         return None
-    if "active longer than specified deadline" in said:  # as training-operator says it
+    if is_out_of_time(said):
         return End(outcome="TimedOut", reason=said)
     # What ended first is the cause; what ended later was mostly ended because of it.
-    ended = [pod for pod in pods if has_ended_badly(pod)]
+    after = cleaned(job, pods)
+    ended = [pod for pod in pods if has_ended_badly(pod) and pod["metadata"].get("uid") not in after]
     first = next((trouble for trouble in troubles(ended) if trouble.since is not None), None)
     if first is None:
         return End(outcome="Failed", reason=said or "the TFJob failed, and no pod is left to say why")

@@ -62,6 +62,17 @@ def told_by(job: Mapping[str, Any], state: State) -> str:
     return next(iter(texts), "")
 
 
+def since_when(job: Mapping[str, Any], state: State) -> float | None:
+    """Since when a TFJob is in a state, in seconds since 1970; None: not told."""
+    texts = [item.get("lastTransitionTime") for item in _conditions(job) if item.get("type") == state]
+    return _seconds(next(iter(texts), None))
+
+
+def is_out_of_time(said: str) -> bool:
+    """Whether training-operator says so that a job has failed because it ran for too long."""
+    return "active longer than specified deadline" in said
+
+
 def _conditions(item: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     found: Sequence[Mapping[str, Any]] = (item.get("status") or {}).get("conditions") or ()
     return found
@@ -77,8 +88,8 @@ def troubles(pods: Sequence[Pod]) -> tuple[Trouble, ...]:
 def _troubles_of(pod: Pod) -> Iterator[Trouble]:
     replica = replica_name(pod)
     status = pod.get("status") or {}
-    if has_ended_badly(pod):
-        yield _failure(pod, replica)
+    if (failure := failure_of(pod)) is not None:
+        yield failure
         return
     for item in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
         waiting = (item.get("state") or {}).get("waiting") or {}
@@ -96,6 +107,11 @@ def _troubles_of(pod: Pod) -> Iterator[Trouble]:
             since = _seconds(item.get("lastTransitionTime"))
             text = f"it cannot be scheduled: {item.get('message') or 'no reason was given'}"
             yield Trouble(cause="Unschedulable", replica=replica, text=text, since=since)
+
+
+def failure_of(pod: Pod) -> Trouble | None:
+    """Why a pod has ended badly; None if it has not."""
+    return _failure(pod, replica_name(pod)) if has_ended_badly(pod) else None
 
 
 def has_ended_badly(pod: Pod) -> bool:

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 from gangplan.kube import volcano
 from gangplan.kube.actions import Object, Seen
-from gangplan.kube.outcome import exit_code, replica_name, troubles
+from gangplan.kube.cleaning import cleaned
+from gangplan.kube.outcome import Trouble, exit_code, replica_name, troubles
 from gangplan.plan import Rejection
 from gangplan.record import WAITING, GangRecord
 from gangplan.snapshot import Gang
@@ -48,6 +49,7 @@ class Told:
         self._tell = tell
         self._last: dict[str, str] = {}
         self._attempt = 0
+        self._deleted: set[str] = set()
 
     def stands(self, record: GangRecord) -> None:
         """Look at the record of a gang that had room once: whether it waits for it again, and how long."""
@@ -67,18 +69,27 @@ class Told:
             self._say("refused", f"its pods are refused: {seen.refused}")
         for stray in volcano.strays(seen.pods, seen.record):
             self._say(stray, stray)
+        removed = cleaned(seen.job, seen.pods)
+        deleted_before, self._deleted = self._deleted, set()
         for pod in seen.pods:
-            self._replica(pod)
+            uid, trouble = pod["metadata"]["uid"], next(iter(troubles([pod])), None)
+            if trouble is not None and trouble.cause == "Deleted" and uid not in removed:
+                self._deleted.add(uid)
+                if uid not in deleted_before:
+                    continue  # its job was looked at before it, and may have ended in between
+            self._replica(pod, trouble, removed.get(uid))
 
-    def _replica(self, pod: Object) -> None:
+    def _replica(self, pod: Object, trouble: Trouble | None, removed: str | None) -> None:
         """Where a replica stands. One that only has no node yet is not told: its gang has room, which was."""
         node, code = pod["spec"].get("nodeName"), exit_code(pod)
         phase = (pod.get("status") or {}).get("phase") or "Pending"
         now = phase if code is None else f"ended with exit code {code}"
-        trouble = next(iter(troubles([pod])), None)
         if trouble is None and node is None and now == "Pending":
             return
         name = replica_name(pod)
+        if removed is not None:
+            self._say(name, f"{name}{f' on {node}' if node else ''}: removed: {removed}")
+            return
         why = "" if trouble is None or trouble.text == f"it {now}" else f": {trouble.text}"
         line = f"{name}{f' on {node}' if node else ''}: {now}{why}"
         # A kubelet words the same trouble in turns.

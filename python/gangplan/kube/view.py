@@ -1,14 +1,16 @@
 """What a person sees of a gang of a cluster: its pods as replicas, what the operator says, what was noted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from gangplan.gangs import Condition, GangView, Occurrence
 from gangplan.kube import moments
 from gangplan.kube.actions import Object
+from gangplan.kube.cleaning import cleaned
 from gangplan.kube.enforce import replica_of
 from gangplan.kube.names import ROLES
 from gangplan.kube.outcome import container_status, exit_code, troubles
-from gangplan.record import GangRecord
+from gangplan.record import HOLDING, GangRecord
 from gangplan.runtime import ReplicaState, ReplicaStatus
 
 EVENTS = 10
@@ -33,10 +35,14 @@ def view(
         pods: Its pods.
         events: Events of its namespace, of whatever object.
     """
+    # While a gang has room, a job that is not there was deleted by somebody, or may not be looked at.
+    removed = {} if job is None and record.phase in HOLDING else cleaned(job, pods)
+    wrong = troubles([pod for pod in pods if pod["metadata"]["uid"] not in removed])
+    replicas = _replicas(record, pods, removed)
     return GangView(
         record=record,
-        replicas=tuple(sorted(_replicas(record, pods), key=lambda item: (_rank(item.role), item.index))),
-        troubles=tuple(f"{trouble.replica}: {trouble.text}" for trouble in troubles(pods)),
+        replicas=tuple(sorted(replicas, key=lambda item: (_rank(item.role), item.index))),
+        troubles=tuple(f"{trouble.replica}: {trouble.text}" for trouble in wrong),
         conditions=tuple(sorted(_conditions(job or {}), key=lambda item: item.at or 0.0)),
         events=occurrences(
             events,
@@ -83,14 +89,16 @@ def occurrences(
     return tuple(sorted(told, key=lambda item: item.at or 0.0)[-EVENTS:])
 
 
-def _replicas(record: GangRecord, pods: Sequence[Object]) -> Iterator[ReplicaStatus]:
+def _replicas(record: GangRecord, pods: Sequence[Object], removed: Container[str]) -> Iterator[ReplicaStatus]:
     """One for each pod, and for each place that is held for a replica without one."""
     placement = {} if record.reservation is None else record.reservation.placement
     held = {(role, index): node for role, nodes in placement.items() for index, node in enumerate(nodes)}
     for pod in pods:
         if (replica := replica_of(pod)) is not None:
             node = held.pop(replica, None)
-            yield replica_status(pod, replica, pod["spec"].get("nodeName") or node)
+            found = replica_status(pod, replica, pod["spec"].get("nodeName") or node)
+            is_stopped = pod["metadata"]["uid"] in removed
+            yield dataclasses.replace(found, state="Stopped") if is_stopped else found
     for (role, index), node in held.items():
         yield ReplicaStatus(role=role, index=index, node=node)
 

@@ -139,7 +139,7 @@ class OnCluster:
         end = following.run()
         pods = tuple(following.pods.values())
         events = () if end.outcome == "Succeeded" else self._events()
-        return job_status(self.gang, end, pods, following.keeper, events=events)
+        return job_status(self.gang, end, following.job, pods, following.keeper, events=events)
 
     def published(self) -> None:
         """See :class:`gangplan.steps.place.Place`; a run is not red because this cannot be noted."""
