@@ -28,6 +28,8 @@ _TYPES = {
     "NUMBER_DOUBLE": float,
     "STRING": str,
     "BOOLEAN": bool,
+    "LIST": list,
+    "STRUCT": dict,
 }
 
 
@@ -39,7 +41,13 @@ PART_LIMIT = 100_000
 """Bytes that a component or an executor may have as JSON. The server takes more, but the driver of the step gets it as
 one argument, of which Linux takes 128 KiB, and would not start."""
 
-_WORDS = {int: "a whole number such as 3", float: "a finite number such as 0.5", bool: "true or false"}
+_WORDS = {
+    int: "a whole number such as 3",
+    float: "a finite number such as 0.5",
+    bool: "true or false",
+    list: "a list as JSON such as [1, 2]",
+    dict: 'a mapping as JSON such as {"a": 1}',
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +56,11 @@ class Parameter:
 
     Attributes:
         name: Its name.
-        kind: ``int``, ``float``, ``str`` or ``bool``.
-        default: Its default; None: it must be given.
+        kind: ``int``, ``float``, ``str``, ``bool``, ``list`` or ``dict``.
+        default: Its default; None: it must be given, unless it is optional.
         text: What it means.
         choices: All values that it may have; empty: any of its kind.
+        optional: Whether a step copes without it. KFP's local runner does not.
     """
 
     name: str
@@ -59,6 +68,7 @@ class Parameter:
     default: Any
     text: str
     choices: tuple[Any, ...] = ()
+    optional: bool = False
 
 
 def packaged(name: str) -> Path:
@@ -143,6 +153,7 @@ def parameters(package: Path) -> dict[str, Parameter]:
             default=_plain(item, item.get("defaultValue")),
             text=item.get("description", "").strip(),
             choices=tuple(_plain(item, value) for value in item.get("literals", [])),
+            optional=bool(item.get("isOptional")),
         )
         for name, item in sorted(found.items())
     }
@@ -167,8 +178,13 @@ def _plain(item: Mapping[str, Any], value: Any) -> Any:
     return int(value) if item["parameterType"] == "NUMBER_INTEGER" and value is not None else value
 
 
-def read_arguments(package: Path, given: Mapping[str, str]) -> dict[str, Any]:
+def read_arguments(package: Path, given: Mapping[str, str], *, local: bool = True) -> dict[str, Any]:
     """Turn arguments from a command line into values of the pipeline's parameters.
+
+    Args:
+        package: The compiled pipeline.
+        given: The arguments as they were written.
+        local: Whether they are for KFP's local runner, which wants optional ones too.
 
     Raises:
         InvalidInput: Unknown names or values of the wrong type; all of them are named.
@@ -198,11 +214,20 @@ def read_arguments(package: Path, given: Mapping[str, str]) -> dict[str, Any]:
             f"is {sizes[largest]} bytes long; all together may have at most {ARGUMENT_LIMIT}: point to a file"
         )
         problems.append(Problem(largest, "OUT_OF_RANGE", message))
-    missing = [name for name, item in known.items() if item.default is None and name not in given]
+    missing = [
+        name
+        for name, item in known.items()
+        if item.default is None and name not in given and (local or not item.optional)
+    ]
     problems += [Problem(name, "MISSING_FIELD", "must be given") for name in missing]
     if problems:
         raise InvalidInput(problems, "pipeline arguments")
     return values
+
+
+def _no_number(word: str) -> None:
+    """NaN and Infinity are none of JSON's, though Python reads them."""
+    raise ValueError(word)
 
 
 def _value(kind: type, text: str) -> Any:
@@ -210,6 +235,11 @@ def _value(kind: type, text: str) -> Any:
         if text.lower() not in {"true", "false"}:
             raise ValueError
         return text.lower() == "true"
+    if kind in {list, dict}:
+        value = json.loads(text, parse_constant=_no_number)
+        if not isinstance(value, kind):
+            raise ValueError
+        return value
     if kind is float and not math.isfinite(float(text)):
         raise ValueError
     return kind(text)

@@ -1,6 +1,7 @@
 """How a run goes on: one step of its pipeline at each look at it, so that no test waits for a clock."""
 
 import uuid
+import zlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,11 +17,13 @@ class Plan:
         fails: The step that fails, if one does.
         holds: The step that does not end by itself.
         logs: What steps print.
+        unanswered: How many looks at the run are answered by whoever stands before the server.
     """
 
     fails: str = ""
     holds: str = ""
     logs: dict[str, str] = field(default_factory=dict)
+    unanswered: int = 0
 
 
 def order(spec: dict[str, Any]) -> list[str]:
@@ -96,6 +99,17 @@ class Progress:
         return done if self.state != "PENDING" else {}
 
 
+def node_id(workflow: str, name: str) -> str:
+    """How Argo names a node: by its Workflow and a number."""
+    return f"{workflow}-{zlib.crc32(name.encode())}"
+
+
+def pod_name(workflow: str, name: str) -> str:
+    """How Argo names the pod of a step: as its executor's node, with the name of the template between."""
+    number = node_id(workflow, f"{name}.executor").rpartition("-")[2]
+    return f"{workflow}-system-container-impl-{number}"
+
+
 def moment(seconds: int) -> str:
     """Some time after all began, as the server writes it."""
     return (BEGUN + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
@@ -104,9 +118,7 @@ def moment(seconds: int) -> str:
 def task_details(run_id: str, workflow: str, progress: Progress) -> list[dict[str, Any]]:
     """Nodes of the Workflow as the server hands them on: driver, wrapper and executor of each step, and the DAGs."""
 
-    def node(
-        name: str, title: str, state: str, at: int, *children: str, parent: str | None = None
-    ) -> dict[str, Any]:
+    def node(name: str, title: str, state: str, at: int, *children: str) -> dict[str, Any]:
         told = {
             "run_id": run_id,
             "task_id": str(uuid.uuid5(uuid.NAMESPACE_OID, name)),
@@ -121,23 +133,19 @@ def task_details(run_id: str, workflow: str, progress: Progress) -> list[dict[st
             told["end_time"] = moment(at + 5)
         return told
 
+    def own(name: str) -> str:
+        return node_id(workflow, name)
+
     states = progress.states()
     nodes = [
-        node(workflow, workflow, progress.state, 0, f"{workflow}-root"),
-        node(f"{workflow}-root", "root", progress.state, 0, f"{workflow}-guard"),
-        node(
-            f"{workflow}-guard",
-            "exit-handler-1",
-            progress.state,
-            0,
-            *(f"{workflow}-{name}" for name in states),
-        ),
+        node(workflow, workflow, progress.state, 0, own("root")),
+        node(own("root"), "root", progress.state, 0, own("guard")),
+        node(own("guard"), "exit-handler-1", progress.state, 0, *(own(name) for name in states)),
     ]
     for at, (name, state) in enumerate(states.items(), start=1):
-        own = f"{workflow}-{name}"
         nodes += [
-            node(f"{own}-driver", f"{name}-driver", "SUCCEEDED", at * 10),
-            node(own, name, state, at * 10, f"{own}-executor"),
-            node(f"{own}-executor", "executor", state, at * 10),
+            node(own(f"{name}-driver"), f"{name}-driver", "SUCCEEDED", at * 10),
+            node(own(name), name, state, at * 10, own(f"{name}.executor")),
+            node(own(f"{name}.executor"), "executor", state, at * 10),
         ]
     return nodes

@@ -15,9 +15,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import yaml
 
 from kfpserver.arguments import refusal
-from kfpserver.progress import Plan, Progress, moment, order, task_details
+from kfpserver.progress import Plan, Progress, moment, order, pod_name, task_details
 
-CODES = {400: 3, 401: 16, 403: 7, 404: 5, 409: 6, 500: 13}
+CODES = {400: 3, 401: 16, 403: 7, 404: 5, 409: 6, 502: 14}
 """HTTP → gRPC."""
 
 LOG = "/apis/v1alpha1/runs/{run_id}/nodes/{node_id}/log"
@@ -179,6 +179,9 @@ class KubeflowServer:
 
     def get_run(self, *, run_id: str, **_: Any) -> Any:
         self._the(self.runs, run_id, "Run")
+        if self.progress[run_id].plan.unanswered:
+            self.progress[run_id].plan.unanswered -= 1
+            raise Refusal(502, "upstream connect error")
         self.progress[run_id].look()
         return self._told(run_id, details=True)
 
@@ -203,10 +206,11 @@ class KubeflowServer:
     def log(self, *, run_id: str, node_id: str, **_: Any) -> str:
         self._the(self.runs, run_id, "Run")
         progress = self.progress[run_id]
-        workflow = f"{self._title(run_id)}-{run_id[:5]}-"
-        name = node_id.removeprefix(workflow).removesuffix("-executor")
-        if not node_id.endswith("-executor") or name not in progress.states():
+        workflow = f"{self._title(run_id)}-{run_id[:5]}"
+        pods = {pod_name(workflow, name): name for name in progress.states()}
+        if node_id not in pods:
             raise Refusal(400, f"Failed to read logs for run {run_id}")
+        name = pods[node_id]
         return progress.plan.logs.get(name, f"this is {name}\n")
 
     # ---- schedules
@@ -328,6 +332,7 @@ _PATTERNS = [
 def _handler(server: KubeflowServer, lock: threading.Lock) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = 65_536  # head and body in one packet: two would wait for each other
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""

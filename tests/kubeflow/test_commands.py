@@ -7,6 +7,7 @@ import pytest
 from kfpserver.progress import Plan
 from kfpserver.server import serving
 from kfpserver.terminal import REFUSED, Terminal
+from runs import interrupt, start, until
 
 from gangplan.pipeline import packaged
 
@@ -137,6 +138,26 @@ def test_a_step_that_crashed_is_named_with_the_last_it_said(terminal):
         "prepare-data",
         "OSError: no space left",
     )
+
+
+def test_a_server_that_does_not_answer_for_a_while_is_waited_for(terminal):
+    terminal.server.plan = Plan(unanswered=3)
+    done = terminal.run("run", "--watch")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("the server does not answer, the run goes on") == 1
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_run(terminal, tmp_path: Path):
+    terminal.server.plan = Plan(holds="admit")
+    made = terminal.data("run")["id"]
+    log = tmp_path / "watch"
+    words = ("pipeline", "status", made, "--watch", "--host", terminal.server.url)
+    watching = start(terminal.home, *words, log=log)
+    until(lambda: "admit: running" in log.with_suffix(".err").read_text(), "the run is watched")
+    interrupt(watching)
+    assert watching.wait(60) == 130
+    assert f"gangplan pipeline stop {made}" in log.with_suffix(".err").read_text()
+    assert not terminal.server.progress[made].asked
 
 
 # ---- stopping

@@ -1,6 +1,7 @@
 """What the SDK cannot say is put into the compiled file: choices, and a size that its driver can bear."""
 
 from pathlib import Path
+from typing import Optional
 
 import pytest
 import yaml
@@ -94,3 +95,24 @@ def test_a_client_that_turns_caching_on_cannot_skip_a_step_that_acts():
 def test_the_placeholder_of_the_run_is_what_kfp_calls_it():
     assert dsl.PIPELINE_JOB_ID_PLACEHOLDER == RUN
     assert RUN in yaml.safe_dump(yaml.safe_load(packaged("train").read_text()), width=1000)
+
+
+def test_lists_and_mappings_are_read_as_json_and_optional_ones_may_be_left_out(tmp_path: Path):
+    @dsl.component(base_image="python:3.11", install_kfp_package=False)
+    def one(counts: list, names: dict, note: Optional[str] = None):  # noqa: UP045 - KFP knows no other spelling
+        """Nothing."""
+
+    @dsl.pipeline(name="several")
+    def several(counts: list, names: dict = {}, note: Optional[str] = None):  # noqa: B006, UP045 - KFP writes it down
+        one(counts=counts, names=names, note=note)
+
+    file = tmp_path / "several.yaml"
+    compile_pipeline(several, file)
+    given = {"counts": "[1, 2, 4]", "names": '{"a": [1.5]}'}
+    assert read_arguments(file, given, local=False) == {"counts": [1, 2, 4], "names": {"a": [1.5]}}
+    with pytest.raises(InvalidInput, match="note: must be given"):
+        read_arguments(file, given)
+    wrong = {"counts": '{"a": 1}', "names": '{"a": NaN}'}
+    with pytest.raises(InvalidInput) as caught:
+        read_arguments(file, wrong, local=False)
+    assert [problem.path for problem in caught.value.problems] == ["counts", "names"]

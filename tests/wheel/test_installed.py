@@ -89,6 +89,9 @@ def test_without_extras_it_solves_explains_and_checks(wheel, tmp_path):
     assert set(json.loads(solved.stdout)["placements"]) == {"mnist"}
     assert _run(programs, tmp_path, "check", "cluster.yaml", "plan.json").returncode == 0
     assert "8 workers" in _run(programs, tmp_path, "explain", "-f", "cluster.yaml").stdout
+    written = _run(programs, tmp_path, "pipeline", "compile", "train", "--image", "registry.example/python:2")
+    assert written.returncode == 0, written.stderr
+    assert "defaultValue: registry.example/python:2" in (tmp_path / "train.yaml").read_text()
     refused = _run(programs, tmp_path, "run", "--local")
     assert refused.returncode == 2
     assert "gangplan[" in refused.stderr, "the missing extra is named"

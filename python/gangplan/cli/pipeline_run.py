@@ -71,7 +71,7 @@ def run(
 
     Example: gangplan pipeline run train -p role_worker_count=4 --watch
     """
-    arguments = read_arguments(package_file(name), pairs(parameter or []))
+    arguments = read_arguments(package_file(name), pairs(parameter or []), local=False)
     package = read_package(name, image)
     wanted = title or f"{package.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     if dry_run:

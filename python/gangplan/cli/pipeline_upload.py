@@ -160,7 +160,7 @@ def schedule(
     Example: gangplan pipeline schedule train --cron "30 2 * * *" -p train_epochs=20
     """
     trigger = _trigger(cron, every)
-    arguments = read_arguments(package_file(name), pairs(parameter or []))
+    arguments = read_arguments(package_file(name), pairs(parameter or []), local=False)
     package = read_package(name, image)
     wanted = title or f"{package.name}: {cron or f'every {every}'}"
     told: dict[str, Any] = {"schedule": wanted, "trigger": trigger, "arguments": arguments}

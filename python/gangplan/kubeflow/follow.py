@@ -1,5 +1,6 @@
 """Following a run to its end: what its steps do, what they print, and how it ended."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,14 +14,19 @@ from gangplan.kubeflow.stops import Stops
 LOST = 60
 """So many looks in a row may go unanswered, two minutes by default: a rolling update of the server takes less."""
 
+_POD = re.compile(r"(.*)-(\d+)")
+"""The server tells the ids of Argo's nodes; a node's pod is named as its id, with the name of the template between, which
+is this one for every step that KFP compiles."""
+
 
 def read_log(server: Server, run: Run, step: Step) -> str | None:
     """What a step has printed; None: the server does not have it (no more)."""
-    for pod in reversed(step.pods):
-        try:
-            return server.log(run.id, pod)
-        except ClusterError:
-            continue
+    for node in reversed(step.pods):
+        for pod in (_POD.sub(r"\1-system-container-impl-\2", node), node):
+            try:
+                return server.log(run.id, pod)
+            except ClusterError:
+                continue
     return None
 
 
