@@ -19,6 +19,8 @@ from gangplan.kube.cluster import SYSTEM
 from gangplan.kube.doctor.checks import checks, examine
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding
+from gangplan.kube.doctor.installed import OPERATOR
+from gangplan.kube.doctor.nodes import GPU_PLUGIN
 from gangplan.kube.doctor.rights import GRANTS
 from gangplan.kube.kinds import Kind
 
@@ -462,6 +464,23 @@ def test_a_tfjob_that_is_refused_is_told_with_what_refuses_it(cluster, message, 
 def test_how_much_of_a_quota_is_used_is_told(cluster):
     quota(cluster, used="3")
     assert any("requests.nvidia.com/gpu 3 of 4" in finding.what for finding in cluster.findings())
+
+
+def test_an_account_of_a_profile_that_may_launch_and_not_admit_is_found(cluster):
+    profile(cluster)
+    editor(cluster)
+    cluster.deny(user="system:serviceaccount:default:default-editor", verb="list", resource="nodes")
+    (told,) = [finding for finding in bad(cluster.findings()) if finding.check == "profile"]
+    assert told.what == "default/default-editor may not list nodes"
+    assert told.cure.startswith(
+        "kubectl kustomize deploy/overlays/kubeflow-profile | sed s/my-profile/default/"
+    )
+
+
+def test_what_installs_others_is_as_the_page_on_installing_has_it():
+    page = (DEPLOY.parent / "docs" / "install.md").read_text()
+    assert OPERATOR in page
+    assert GPU_PLUGIN in page
 
 
 def test_sidecars_of_a_namespace_are_a_note_since_our_pods_ask_for_none(cluster):

@@ -10,6 +10,11 @@ from gangplan.kube.kinds import DEFINITION, GANG, GANG_QUEUE, GANG_TOPOLOGY, TFJ
 from gangplan.kube.names import VERSION_LABEL
 
 INSTALL = "kubectl apply -k deploy/"
+OPERATOR = (
+    "kubectl apply --server-side -k "
+    '"github.com/kubeflow/training-operator.git/manifests/overlays/standalone?ref=v1.9.3"'
+)
+"""docs/install.md has the same; a test compares."""
 OLDEST = (1, 30)
 """The first version in which the affinity of a pod behind a scheduling gate may be narrowed without a feature gate."""
 
@@ -75,5 +80,5 @@ def tfjobs(exam: Exam) -> Iterator[Finding]:
             "tfjobs",
             f"the kind TFJob ({TFJOB.api_version}) is not installed",
             why="a job of several processes is a TFJob, which training-operator runs",
-            cure="install training-operator v1.9: docs/install.md",
+            cure=OPERATOR,
         )

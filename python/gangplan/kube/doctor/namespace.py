@@ -16,6 +16,7 @@ PROFILE = ("app.kubernetes.io/part-of", "kubeflow-profile")
 EDITOR = "default-editor"
 """The account under which a profile's notebooks and pipelines run."""
 
+OVERLAY = "kubectl kustomize deploy/overlays/kubeflow-profile"
 EVERY_POD = frozenset({"pods", "count/pods"})
 """Keys of a quota that count every pod."""
 
@@ -59,22 +60,20 @@ def _profile(exam: Exam) -> Iterator[Finding]:
             cure=f"kubectl create serviceaccount {EDITOR} -n {name}    # or make the Profile anew",
         )
         return
-    launch = next(grant for grant in GRANTS if grant.role == "gangplan-launch")
     try:
-        lacks = may_as(exam, EDITOR, (rule for rule in launch.rules if not rule.serves))
+        lacks = [lack for grant in GRANTS for lack in may_as(exam, EDITOR, grant)]
     except Forbidden:
         yield note("profile", f"what {name}/{EDITOR} may do cannot be asked by you")
         return
     if lacks:
-        bound = launch.binds.format(namespace=name, who=EDITOR)
         yield fault(
             "profile",
             f"{name}/{EDITOR} may not {', '.join(lacks)}",
-            why="pipelines of this profile run under that account, and launch jobs",
-            cure=f"{bound} --serviceaccount={name}:{EDITOR}    # {launch.file} has the rules",
+            why="pipelines of this profile run under that account, and admit and launch jobs",
+            cure=f"{OVERLAY} | sed s/my-profile/{name}/ | kubectl apply -f -    # from a checkout",
         )
     else:
-        yield ok("profile", f"{name}/{EDITOR} may launch jobs")
+        yield ok("profile", f"{name}/{EDITOR} may submit")
 
 
 def queues(exam: Exam) -> Iterator[Finding]:

@@ -15,6 +15,12 @@ from gangplan.solver import parse_quantity
 DNS = ("kube-system", "kube-dns")
 """The Service under which every cluster has its name server, whatever program that is."""
 
+GPU_PLUGIN = (
+    "kubectl create -f https://raw.githubusercontent.com/NVIDIA/k8s-device-plugin/v0.17.1/"
+    "deployments/static/nvidia-device-plugin.yml"
+)
+"""docs/install.md has the same; a test compares."""
+
 SCHEDULERS = {
     "kube-scheduler": ("kube-system", "kube-scheduler"),
     "volcano": ("volcano-system", "vc-scheduler"),
@@ -50,7 +56,7 @@ def nodes(exam: Exam) -> Iterator[Finding]:
             "gpus",
             "no node offers a GPU",
             why="a job that asks for nvidia.com/gpu can never start here",
-            cure="install the device plugin of your GPUs: docs/install.md; jobs on CPUs need none",
+            cure=f"{GPU_PLUGIN}    # of NVIDIA's; jobs on CPUs need none",
         )
 
 
@@ -62,7 +68,7 @@ def names(exam: Exam) -> Iterator[Finding]:
             "dns",
             f"there is no Service {name} in {namespace}",
             why="replicas know each other by DNS names only: without a name server a TFJob hangs at its start",
-            cure="install CoreDNS (your distribution has it as an add-on)",
+            cure="kubeadm init phase addon coredns    # or the add-on of your distribution",
         )
         return
     slices = exam.all(ENDPOINTS, namespace=namespace, labels=f"kubernetes.io/service-name={name}")
@@ -116,7 +122,7 @@ def services(exam: Exam) -> Iterator[Finding]:
             "pipelines",
             "Kubeflow Pipelines is not installed in the namespace kubeflow",
             why="pipelines run on this machine only; single jobs need none",
-            cure="docs/install.md; if it is elsewhere, say where: --pipelines URL",
+            cure="gangplan doctor --pipelines URL    # if it is elsewhere; docs/install.md tells how to install it",
         )
         return
     slices = exam.all(ENDPOINTS, namespace=namespace, labels=f"kubernetes.io/service-name={name}")

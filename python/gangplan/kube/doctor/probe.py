@@ -89,7 +89,7 @@ def probe(exam: Exam) -> Iterator[Finding]:
 def _cure(error: ClusterError) -> str:
     said = str(error)
     if "webhook" in said:
-        return "kubectl get validatingwebhookconfigurations    # and see that what they call runs; docs/install.md"
+        return "kubectl get validatingwebhookconfigurations    # and see that what they call runs"
     if "quota" in said:
         return "raise the quota that the message names, or delete TFJobs: gangplan prune"
     return "see the message: a rule of this cluster forbids it"
@@ -159,7 +159,7 @@ def _operator(exam: Exam, seen: Seen) -> Iterator[Finding]:
             "operator",
             f"nothing has looked at a TFJob in {WAIT_S:.0f} s",
             why="training-operator makes the pods of TFJobs: does it run, and does it serve TFJobs?",
-            cure="kubectl get pods -A -l control-plane=kubeflow-training-operator    # docs/install.md installs it",
+            cure="kubectl get pods -A -l control-plane=kubeflow-training-operator    # and see why it does not run",
         )
     elif seen.pod is None and not seen.group:
         yield fault(
@@ -208,14 +208,14 @@ def _pod(pod: Object) -> Iterator[Finding]:
             "istio",
             f"something puts a container into pods of jobs: {', '.join(others)}",
             why="it goes on when the training has ended, so that no job ever ends",
-            cure="see kubectl get mutatingwebhookconfigurations; let it heed the label sidecar.istio.io/inject=false",
+            cure="kubectl get mutatingwebhookconfigurations    # and let it heed the label sidecar.istio.io/inject=false",
         )
     if not is_gated(pod):
         yield fault(
             "enforcement",
             f"the pods of TFJobs lose the scheduling gate {PLACEMENT_GATE}",
             why="they start anywhere, before their gang has room",
-            cure="install training-operator v1.9; see kubectl get mutatingwebhookconfigurations for who changes pods",
+            cure="kubectl get mutatingwebhookconfigurations    # and see who changes pods; training-operator must be v1.9",
         )
 
 

@@ -5,7 +5,7 @@ https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gangplan.kube.cluster import LEASE_NAME, SYSTEM
@@ -144,7 +144,7 @@ def rights(exam: Exam) -> Iterator[Finding]:
     total = missing = 0
     who = _who(exam)
     for grant in GRANTS:
-        where = {"namespace": exam.namespace, "system": SYSTEM, "cluster": ""}[grant.reach]
+        where = _where(exam, grant)
         total += sum(len(rule.verbs) for rule in grant.rules)
         lacks = {
             rule: verbs
@@ -174,23 +174,27 @@ def _may(exam: Exam, rule: Rule, verb: str, namespace: str) -> bool:
     return bool(exam.api.review(REVIEW, _asked(rule, verb, namespace)).get("allowed"))
 
 
-def may_as(exam: Exam, account: str, rules: Iterable[Rule]) -> list[str]:
-    """What an account of the namespace may not do there, of what some rules say.
+def may_as(exam: Exam, account: str, grant: Grant) -> list[str]:
+    """What an account of the namespace may not do, of what a role is needed for.
 
     Raises:
         Forbidden: Whoever looks may not ask for others.
     """
-    lacks = []
-    for rule in rules:
-        for verb in rule.verbs:
-            spec = {
-                **_asked(rule, verb, exam.namespace),
-                "user": f"{ACCOUNT}{exam.namespace}:{account}",
-                "groups": ["system:serviceaccounts", f"system:serviceaccounts:{exam.namespace}"],
-            }
-            if not exam.api.review(SUBJECT_REVIEW, spec).get("allowed"):
-                lacks.append(f"{verb} {rule.resource}")
-    return lacks
+    group = "system:serviceaccounts"
+    who = {"user": f"{ACCOUNT}{exam.namespace}:{account}", "groups": [group, f"{group}:{exam.namespace}"]}
+    where = _where(exam, grant)
+    return [
+        f"{verb} {rule.resource}"
+        for rule in grant.rules
+        if not rule.serves
+        for verb in rule.verbs
+        if not exam.api.review(SUBJECT_REVIEW, {**_asked(rule, verb, where), **who}).get("allowed")
+    ]
+
+
+def _where(exam: Exam, grant: Grant) -> str:
+    """The namespace in which a role is needed; empty: in all."""
+    return {"namespace": exam.namespace, "system": SYSTEM, "cluster": ""}[grant.reach]
 
 
 def _asked(rule: Rule, verb: str, namespace: str) -> dict[str, object]:
@@ -210,11 +214,7 @@ def _told(grant: Grant, lacks: dict[Rule, list[str]], exam: Exam, who: str) -> I
     binding = re.sub(r"[^a-z0-9.-]+", "-", who.removeprefix(ACCOUNT).lower()).strip("-.")
     binds = grant.binds.format(namespace=exam.namespace, who=binding)
     cure = f"{binds} {_flag(who)}    # as an administrator; {grant.file} has the rules"
-    where = {
-        "namespace": f" in {exam.namespace}",
-        "system": f" in {SYSTEM}",
-        "cluster": " in all namespaces",
-    }[grant.reach]
+    where = f" in {_where(exam, grant) or 'all namespaces'}"
     needed = {rule: verbs for rule, verbs in lacks.items() if not rule.serves}
     others = {rule: verbs for rule, verbs in lacks.items() if rule.serves}
     if needed:
