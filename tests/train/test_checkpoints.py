@@ -104,14 +104,15 @@ def test_a_half_written_checkpoint_is_not_the_last_one(train):
     training.succeeds()
     folder = training.out / "checkpoints"
     (folder / "ckpt-55_temp").mkdir()
+    (folder / ".probe-ps-0-of-a-killed-chief").touch()
     for path in parts(training, 40):
         shutil.copy(path, folder / path.name.replace("ckpt-40", "ckpt-55"))
         shutil.copy(path, folder / path.name.replace("ckpt-40", "ckpt-65"))
         shutil.copy(path, folder / "ckpt-55_temp" / path.name)
     shutil.copy(folder / "ckpt-40.index", folder / "ckpt-65.index")
-    then = train("worker", *DIGITS, "--steps", "70", "--resume")
+    then = train("chief ps worker", *DIGITS, "--steps", "70", "--resume")
     assert then.succeeds()["resumed_at"] == 40
-    assert not [name for name in files(then) if name.startswith(("ckpt-55", "ckpt-65"))]
+    assert not [name for name in files(then) if name.startswith(("ckpt-55", "ckpt-65", ".probe"))]
 
 
 def test_a_checkpoint_with_a_part_missing_is_damaged(train):

@@ -22,10 +22,12 @@ def check_servers_write(folder: Path, servers: int) -> None:
         StoreError: The chief or a parameter server cannot write there; all servers that cannot are named.
     """
     word = secrets.token_hex(8)
-    marks = [folder / f".ps-{index}-{word}" for index in range(servers)]
-    token = folder / f".chief-{word}"
+    marks = [folder / f".probe-ps-{index}-{word}" for index in range(servers)]
+    token = folder / f".probe-chief-{word}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(".probe-*"):  # of a chief that was killed here
+            left.unlink(missing_ok=True)
         # A full disk may take the name of a file and a few bytes of it.
         token.write_text(word * 256)
         problems = [problem for index, mark in enumerate(marks) if (problem := _ask(index, token, mark))]
