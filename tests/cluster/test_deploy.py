@@ -234,6 +234,25 @@ def test_who_may_look_at_pods_may_look_at_gangs(cluster: Cluster, admit: Connect
         cluster.kubectl("delete", "gang", "g", *scope, user=reader)
 
 
+def test_who_may_edit_pods_may_suspend_and_delete_gangs(cluster: Cluster, team: str) -> None:
+    scope = ("--namespace", team)
+    cluster.kubectl("create", "serviceaccount", "editor", *scope)
+    cluster.kubectl(
+        "create", "rolebinding", "e", "--clusterrole=edit", f"--serviceaccount={team}:editor", *scope
+    )
+    editor = f"{ACCOUNT}{team}:editor"
+    (role,) = yaml.safe_load_all((DEPLOY / "rbac" / "edit.yaml").read_text())
+    wanted = [
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+    for right in wanted:
+        cluster.wait_until(f"{right}", lambda right=right: is_allowed(cluster, editor, right, team))
+
+
 def there(cluster: Cluster, kind: Kind | str) -> list[str]:
     """Names of objects of ours, of any namespace."""
     name = kind if isinstance(kind, str) else kind.plural

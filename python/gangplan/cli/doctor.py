@@ -65,6 +65,7 @@ def doctor(
             namespace=namespace or own_namespace(kubeconfig=kubeconfig, context=context),
             clock=time.time,
             sleep=time.sleep,
+            tell=render.progress,
             probe=probe,
             enforcement=settings(enforcement=enforcement).enforcement,
             claim=volume,

@@ -19,6 +19,7 @@ class Exam:
         namespace: Where jobs are to run.
         clock: Seconds since 1970.
         sleep: Waits the given seconds.
+        tell: Told what takes its time, as a line.
         probe: Whether a TFJob may be made and deleted again; its pod never starts.
         enforcement: Who is to bind the pods of jobs.
         claim: The claim that jobs are to mount; empty: any.
@@ -31,6 +32,7 @@ class Exam:
     namespace: str
     clock: Callable[[], float]
     sleep: Callable[[float], None]
+    tell: Callable[[str], None] = lambda _: None
     probe: bool = True
     enforcement: Enforcement = "default"
     claim: str = ""

@@ -46,6 +46,7 @@ def image(exam: Exam) -> Iterator[Finding]:
             ],
         },
     }
+    exam.tell(f"letting a node pull {exam.image}; it may take {WAIT_S:.0f} s …")
     try:
         exam.api.create(POD, pod)
         yield _watched(exam, name)

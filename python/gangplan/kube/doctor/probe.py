@@ -51,6 +51,7 @@ class Seen:
 def probe(exam: Exam) -> Iterator[Finding]:
     """What becomes of a TFJob."""
     manifest = _manifest(exam.namespace, f"gangplan-doctor-{secrets.token_hex(3)}")
+    exam.tell("trying a TFJob whose pod never starts …")
     try:
         before = exam.clock()
         made = exam.api.would_create(TFJOB, manifest)
