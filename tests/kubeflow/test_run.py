@@ -7,6 +7,8 @@ from kfpserver.terminal import REFUSED
 
 from gangplan.kubeflow.outcome import Ending, ending
 from gangplan.kubeflow.run import Run, Step, steps_of
+from gangplan.record import GangRecord
+from gangplan.snapshot import Gang, Role
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -93,3 +95,27 @@ def test_what_failed_without_a_word_is_told_with_what_there_is():
     )
     assert ending(run("FAILED", steps=(silent,)), asked=False, logs={}).reason == "it says no reason"
     assert ending(run("FAILED", reason="no quota"), asked=False, logs={}).reason == "no quota"
+
+
+def gang(name: str, outcome: str, reason: str) -> GangRecord:
+    return GangRecord(
+        gang=Gang(name=name, roles=(Role(name="worker", replicas=1, requests={}),)),
+        uid=name,
+        run_id="1",
+        phase="Finished",
+        outcome=outcome,
+        reason=reason,
+    )
+
+
+def test_the_record_of_a_gang_tells_where_the_log_of_the_last_step_is_gone():
+    """The pods of a run are gone with its Workflow after an hour; the record of its gang is kept for a day."""
+    records = [gang("b", "TimedOut", "after 60 s"), gang("a", "Succeeded", "")]
+    seen = run("FAILED", steps=(Step(name="conclude", state="FAILED"),))
+    assert ending(seen, asked=False, logs={}, records=records) == Ending(
+        outcome="TimedOut", reason="after 60 s", step="gang b"
+    )
+    failed = ending(seen, asked=False, logs={}, records=[gang("a", "Succeeded", "")])
+    assert failed.outcome == "Failed", "a run whose gang succeeded may fail for another reason"
+    said = REFUSED.format(kind="JobFailed", outcome="NotAdmitted", reason="no room")
+    assert ending(seen, asked=False, logs={"conclude": said}, records=records).outcome == "NotAdmitted"

@@ -1,9 +1,7 @@
 """gangplan pipeline run, status, logs, stop, delete: runs on Kubeflow."""
 
-import time
-from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,19 +20,12 @@ from gangplan.cli.kubeflow_options import (
     package_file,
     read_package,
 )
-from gangplan.cli.options import Home, Output
+from gangplan.cli.options import Context, Home, Kubeconfig, Output
 from gangplan.cli.pipeline_upload import Image
+from gangplan.cli.pipeline_view import Beside, as_data, end, follow_run, show
 from gangplan.cli.run import pairs
-from gangplan.config import Settings, settings
 from gangplan.errors import NotFound, Refused
-from gangplan.kubeflow.stops import Stops
 from gangplan.pipeline import read_arguments
-from gangplan.signals import interrupting
-
-if TYPE_CHECKING:
-    from gangplan.kubeflow.outcome import Ending
-    from gangplan.kubeflow.run import Run
-    from gangplan.kubeflow.server import Server
 
 
 @exits.guarded
@@ -62,6 +53,8 @@ def run(
     token_file: TokenFile = None,
     cookie_file: CookieFile = None,
     ca_file: CaFile = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     output: Output = render.Format.TABLE,
 ) -> None:
     """Start a run on Kubeflow; the pipeline is uploaded before it if the server does not have it as it is.
@@ -86,7 +79,7 @@ def run(
         return
     from gangplan.kubeflow.publish import publish
 
-    chosen = settings(home=home)
+    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
     server = connect(host, namespace, token_file, cookie_file, ca_file)
     there = publish(server, package)
     if there.is_new:
@@ -102,9 +95,9 @@ def run(
     page = server.access.page(made.id)
     if watch:
         render.progress(f"run {made.id}\n{page}")
-        _end(*_follow(server, made.id, chosen, quiet=quiet), page, output)
+        end(*follow_run(server, made.id, beside, quiet=quiet), page, output)
     if output is not render.Format.TABLE:
-        render.emit(_told(made, None, page), output)
+        render.emit(as_data(made, None, page), output)
     else:
         render.say(f"run {made.id}\n{page}")
 
@@ -120,6 +113,8 @@ def status(
     token_file: TokenFile = None,
     cookie_file: CookieFile = None,
     ca_file: CaFile = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     output: Output = render.Format.TABLE,
 ) -> None:
     """Say where a run stands: its steps, and when it has ended its outcome with the reason.
@@ -130,13 +125,13 @@ def status(
     """
     from gangplan.kubeflow.follow import look
 
-    chosen = settings(home=home)
+    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
     server = connect(host, namespace, token_file, cookie_file, ca_file)
     found = find_run(server, name)
     page = server.access.page(found.id)
     if watch:
-        _end(*_follow(server, found.id, chosen, quiet=quiet), page, output)
-    _print(*look(server, found.id, _stops(chosen)), page, output)
+        end(*follow_run(server, found.id, beside, quiet=quiet), page, output)
+    show(*look(server, found.id, beside.known), page, output)
 
 
 @exits.guarded
@@ -190,6 +185,8 @@ def stop(
     token_file: TokenFile = None,
     cookie_file: CookieFile = None,
     ca_file: CaFile = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     output: Output = render.Format.TABLE,
 ) -> None:
     """Stop a run, and see that it ends and gives back what it held.
@@ -200,15 +197,15 @@ def stop(
     """
     from gangplan.kubeflow.follow import look
 
-    chosen = settings(home=home)
+    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
     server = connect(host, namespace, token_file, cookie_file, ca_file)
-    found, ended = look(server, find_run(server, name).id, _stops(chosen))
+    found, ended = look(server, find_run(server, name).id, beside.known)
     page = server.access.page(found.id)
     if ended is None and dry_run:
         render.say(f"{found.name} ({found.state.lower()}) would be stopped")
         return
     if ended is None:
-        stops = _stops(chosen)
+        stops = beside.stops
         known = found.id in stops
         stops.remember(found.id)
         try:
@@ -219,8 +216,13 @@ def stop(
             if found.has_ended and not known:
                 stops.forget(found.id)
     if ended is None and wait:
-        found, ended = _follow(server, found.id, chosen, quiet=True)
-    _print(found, ended, page, output)
+        found, ended = follow_run(server, found.id, beside, quiet=True)
+    show(found, ended, page, output)
+    held = [record.name for record in beside.records(found.id) if record.phase != "Finished"] if ended else []
+    if held:
+        render.progress(
+            f"still holds or waits for room: {', '.join(held)}; gangplan reap -A ends what nobody looks after"
+        )
     release = next((step for step in found.steps if step.name == "release"), None)
     if (
         ended is not None
@@ -260,7 +262,7 @@ def delete(
     """
     if not (names or pipeline or schedule):
         raise typer.BadParameter("name a run, or give --pipeline or --schedule")
-    chosen = settings(home=home)
+    beside = Beside(home=home)
     server = connect(host, namespace, token_file, cookie_file, ca_file)
     gone: list[dict[str, str]] = []
     found = [find_run(server, name) for name in names or ()]
@@ -277,7 +279,7 @@ def delete(
     for item in found:
         if not dry_run:
             server.delete_run(item.id)
-            _stops(chosen).forget(item.id)
+            beside.stops.forget(item.id)
         gone.append({"kind": "run", "name": item.name, "id": item.id})
     if entry is not None:
         if not dry_run:
@@ -292,67 +294,3 @@ def delete(
         return
     for told in gone:
         render.say(f"{told['kind']} {told['name']} " + ("would be deleted" if dry_run else "deleted"))
-
-
-def _stops(chosen: Settings) -> Stops:
-    return Stops(chosen.home / "pipelines" / "stopped")
-
-
-def _follow(server: "Server", run_id: str, chosen: Settings, *, quiet: bool) -> "tuple[Run, Ending]":
-    from gangplan.kubeflow.follow import follow
-
-    def tell(line: str) -> None:
-        render.progress(f"{time.strftime('%H:%M:%S')} {line}")
-
-    try:
-        with interrupting():
-            return follow(
-                server, run_id, stops=_stops(chosen), tell=tell, logs=not quiet, pause_s=4 * chosen.poll_s
-            )
-    except KeyboardInterrupt:
-        render.progress(
-            f"the run goes on: gangplan pipeline status {run_id} --watch, or gangplan pipeline stop {run_id}"
-        )
-        raise
-
-
-def _end(found: "Run", ended: "Ending", page: str, output: render.Format) -> None:
-    _print(found, ended, page, output)
-    raise typer.Exit(exits.code_of_outcome(ended.outcome))
-
-
-def _print(found: "Run", ended: "Ending | None", page: str, output: render.Format) -> None:
-    if output is not render.Format.TABLE:
-        render.emit(_told(found, ended, page), output)
-        return
-    lines = [("run", f"{found.name} ({found.id})"), ("state", found.state.lower())]
-    if ended is not None:
-        lines += [("outcome", ended.outcome), ("reason", ended.reason or "–")]
-    render.table(("", ""), [*lines, ("page", page)])
-    if found.steps:
-        rows = [
-            (step.name, step.state.lower(), _span(step.begun, step.ended), step.reason)
-            for step in found.steps
-        ]
-        render.table(("step", "state", "took", "reason"), rows, cut="reason")
-
-
-def _span(begun: datetime | None, ended: datetime | None) -> str:
-    if begun is None:
-        return "–"
-    return render.age(((ended or datetime.now(UTC)) - begun).total_seconds())
-
-
-def _told(found: "Run", ended: "Ending | None", page: str) -> dict[str, Any]:
-    steps = [
-        {
-            "name": step.name,
-            "state": step.state,
-            "begun": step.begun,
-            "ended": step.ended,
-            "reason": step.reason,
-        }
-        for step in found.steps
-    ]
-    told = {"id": found.id, "name": found.name, "state": found.state, "page": page, "steps": steps}
-    return told | (asdict(ended) if ended is not None else {"outcome": None})

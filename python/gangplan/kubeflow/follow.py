@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gangplan.errors import ClusterError, Unreachable
@@ -10,6 +10,7 @@ from gangplan.kubeflow.outcome import Ending, ending
 from gangplan.kubeflow.run import Run, Step
 from gangplan.kubeflow.server import Server
 from gangplan.kubeflow.stops import Stops
+from gangplan.record import GangRecord
 
 LOST = 60
 """So many looks in a row may go unanswered, two minutes by default: a rolling update of the server takes less."""
@@ -30,17 +31,30 @@ def read_log(server: Server, run: Run, step: Step) -> str | None:
     return None
 
 
-def look(server: Server, run_id: str, stops: Stops) -> tuple[Run, Ending | None]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of runs beside what the server says.
+
+    Attributes:
+        stops: Which of them were asked to stop.
+        records: Gives the records of a run's gangs, where these can be read.
+    """
+
+    stops: Stops
+    records: Callable[[str], Sequence[GangRecord]]
+
+
+def look(server: Server, run_id: str, known: Known) -> tuple[Run, Ending | None]:
     """Read a run and, if it has ended, how."""
     run = server.run(run_id)
     if not run.has_ended:
         return run, None
-    asked = run_id in stops
-    logs = {}
-    if run.state == "FAILED" and not asked:
-        failed = [step for step in run.steps if step.state == "FAILED"]
-        logs = {step.name: text for step in failed if (text := read_log(server, run, step)) is not None}
-    return run, ending(run, asked=asked, logs=logs)
+    asked = run_id in known.stops
+    if run.state != "FAILED" or asked:
+        return run, ending(run, asked=asked, logs={})
+    failed = [step for step in run.steps if step.state == "FAILED"]
+    logs = {step.name: text for step in failed if (text := read_log(server, run, step)) is not None}
+    return run, ending(run, asked=asked, logs=logs, records=known.records(run_id))
 
 
 @dataclass(kw_only=True)
@@ -55,7 +69,7 @@ def follow(
     server: Server,
     run_id: str,
     *,
-    stops: Stops,
+    known: Known,
     tell: Callable[[str], None],
     logs: bool,
     pause_s: float,
@@ -65,7 +79,7 @@ def follow(
     Args:
         server: The server.
         run_id: The run.
-        stops: Who was asked to stop; a stop that is seen here is noted, since the server forgets it.
+        known: What else is known; a stop that is seen here is noted, since the server forgets it.
         tell: Gets each line.
         logs: Whether what running steps print is told too.
         pause_s: Seconds between two looks.
@@ -77,7 +91,7 @@ def follow(
     told, lost = _Told(), 0
     while True:
         try:
-            run, ended = look(server, run_id, stops)
+            run, ended = look(server, run_id, known)
         except Unreachable as error:
             lost += 1
             if lost >= LOST:
@@ -88,7 +102,7 @@ def follow(
             continue
         lost = 0
         if run.state == "CANCELING":
-            stops.remember(run_id)
+            known.stops.remember(run_id)
         for step in run.steps:
             before = told.states.get(step.name)
             if logs and "RUNNING" in {step.state, before}:

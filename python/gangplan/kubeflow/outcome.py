@@ -1,9 +1,11 @@
 """How a run ended, in our words: Kubeflow says FAILED of what failed, was canceled, timed out or was never admitted."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gangplan.kubeflow.run import Run
+from gangplan.record import GangRecord
 
 _TOLD = re.compile(
     r"gangplan\.errors\.Job(?:Failed|Canceled|TimedOut): (?P<outcome>[A-Z][A-Za-z]+): (?P<reason>.*(?:\n  \| .*)*)"
@@ -18,7 +20,7 @@ class Ending:
     Attributes:
         outcome: ``Succeeded``, ``Failed``, ``Canceled``, ``TimedOut`` or ``NotAdmitted``.
         reason: Why; empty after a success.
-        step: The step that says so; empty: none.
+        step: The step or the gang that says so; empty: none.
     """
 
     outcome: str
@@ -26,17 +28,19 @@ class Ending:
     step: str = ""
 
 
-def ending(run: Run, *, asked: bool, logs: dict[str, str]) -> Ending:
+def ending(run: Run, *, asked: bool, logs: Mapping[str, str], records: Sequence[GangRecord] = ()) -> Ending:
     """Decide how a run ended that has ended.
 
     In this order: what succeeded has succeeded, since ``conclude`` makes every other end red. Who was asked to stop, by
     us or before our eyes, is canceled: the server says FAILED of it. Then counts the error that ``conclude`` ends with,
-    which names outcome and reason of the gang. What else failed has failed.
+    which names outcome and reason of the gang; without it the record of a gang that did not succeed. What else failed has
+    failed.
 
     Args:
         run: The run.
         asked: Whether we know that it was asked to stop.
         logs: Logs of the steps that failed, by step.
+        records: Records of the run's gangs.
     """
     if run.state in {"SUCCEEDED", "SKIPPED"}:
         return Ending(outcome="Succeeded")
@@ -46,6 +50,9 @@ def ending(run: Run, *, asked: bool, logs: dict[str, str]) -> Ending:
         told = [match for match in _TOLD.finditer(log) if match["outcome"] in _OUTCOMES]
         if told:
             return Ending(outcome=told[-1]["outcome"], reason=told[-1]["reason"].strip(), step=step)
+    for record in sorted(records, key=lambda record: record.name):
+        if record.outcome in _OUTCOMES:
+            return Ending(outcome=str(record.outcome), reason=record.reason, step=f"gang {record.name}")
     for failed in run.steps:
         if failed.state == "FAILED":
             lines = logs.get(failed.name, "").strip().splitlines()

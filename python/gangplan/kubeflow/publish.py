@@ -43,14 +43,13 @@ def publish(server: Server, package: Package, *, name: str | None = None) -> Pub
             pipeline = server.pipeline(title)
             if pipeline is None:
                 raise
-    known = {version.name: version for version in server.versions(pipeline)}
-    if (version := known.get(package.version)) is not None:
+    if (version := server.version(pipeline, package.version)) is not None:
         return Published(pipeline=pipeline, version=version, is_new=False)
     try:
         version = server.upload_version(pipeline, package.version, package.text, package.description)
     except AlreadyExists:
-        known = {version.name: version for version in server.versions(pipeline)}
-        if package.version not in known:
+        version = server.version(pipeline, package.version)
+        if version is None:
             raise
-        return Published(pipeline=pipeline, version=known[package.version], is_new=False)
+        return Published(pipeline=pipeline, version=version, is_new=False)
     return Published(pipeline=pipeline, version=version, is_new=True)

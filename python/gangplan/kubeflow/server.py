@@ -125,15 +125,16 @@ class Server:
         delete = self._pipelines.pipeline_service_delete_pipeline
         self._call("delete", "pipeline", pipeline.name, delete, pipeline.id, cascade=True)
 
-    def versions(self, pipeline: Entry) -> list[Entry]:
-        """List the versions of a pipeline."""
+    def version(self, pipeline: Entry, name: str) -> Entry | None:
+        """Find a version of a pipeline by its name."""
         listed = self._pages(
             "versions",
             "pipeline_versions",
             self._pipelines.pipeline_service_list_pipeline_versions,
             pipeline.id,
+            filter=named(name),
         )
-        return [version_of(item) for item in listed]
+        return next((version_of(item) for item in listed), None)
 
     def upload_version(self, pipeline: Entry, name: str, text: str, description: str) -> Entry:
         """Upload a version of a pipeline.
