@@ -114,8 +114,10 @@ class Registry:
             raise about.error(AlreadyExists, f'{about}: {kind.plural} "{key.name}" already exists')
         return obj if dry_run else self._store.put(key, obj)
 
-    def update(self, kind: Kind, body: Object, subresource: str, about: About) -> Object:
-        """Replace an object, or its status."""
+    def update(
+        self, kind: Kind, body: Object, subresource: str, about: About, *, dry_run: bool = False
+    ) -> Object:
+        """Replace an object, or its status; or with ``dry_run`` only judge it."""
         key, definition = self.key(about, kind), self.definition(kind, about, subresource)
         self._judge(about, decode_problems(definition, body))
         before = self.found(key, about)
@@ -141,7 +143,7 @@ class Registry:
         self._judge(about, change_problems(definition, before, obj))
         if definition.counts_generations and _wanted(definition, obj) != _wanted(definition, before):
             obj["metadata"]["generation"] = was["generation"] + 1
-        return self.write(key, obj)
+        return obj if dry_run else self.write(key, obj)
 
     def write(self, key: Key, obj: Object) -> Object:
         """Write what was changed; what only waited for its finalizers goes."""

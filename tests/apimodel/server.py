@@ -204,6 +204,22 @@ class ApiServer:
         self, kind: Kind, name: str, body: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
     ) -> Object:
         """See :class:`gangplan.kube.api.Api`."""
+        return self._patch(kind, name, body, namespace=namespace, subresource=subresource)
+
+    def would_patch(self, kind: Kind, name: str, body: Mapping[str, Any], *, namespace: str = "") -> Object:
+        """See :class:`gangplan.kube.api.Api`."""
+        return self._patch(kind, name, body, namespace=namespace, dry_run=True)
+
+    def _patch(
+        self,
+        kind: Kind,
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        namespace: str,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Object:
         about = About(verb="patch", kind=kind.name, name=name, namespace=namespace)
 
         def act() -> Object:
@@ -215,7 +231,8 @@ class ApiServer:
                 )
             if metadata.get("uid", current["metadata"]["uid"]) != current["metadata"]["uid"]:
                 raise about.error(Refused, f"{about}: metadata.uid: Invalid value: field is immutable")
-            return self._registry.update(kind, merged(current, copy.deepcopy(dict(body))), subresource, about)
+            made = merged(current, copy.deepcopy(dict(body)))
+            return self._registry.update(kind, made, subresource, about, dry_run=dry_run)
 
         return self._served(about, act)
 

@@ -438,7 +438,7 @@ def test_a_deletion_that_is_interrupted_is_gone_on_with(cluster, monkeypatch):
 
     monkeypatch.setattr(place.time, "sleep", interrupt)
     told = cluster("delete", "runs", *N, code=130).stderr
-    assert "gangplan delete runs goes on with it" in told
+    assert "gangplan delete default/runs goes on with it" in told
     assert "runs" in left(cluster)[0], "its record stays while anything of it runs"
     monkeypatch.setattr(place.time, "sleep", lambda _: cluster.server.settle())
     assert "deleted" in cluster("delete", "runs", *N).stdout

@@ -16,7 +16,7 @@ from gangplan import admission
 from gangplan.cli import place
 from gangplan.cli import submit as command
 from gangplan.config import settings
-from gangplan.errors import Forbidden
+from gangplan.errors import ClusterError, Forbidden, Refused, Unreachable
 from gangplan.kube.kinds import GANG, POD, TFJOB
 from gangplan.local.cluster import LocalCluster
 from gangplan.local.store import LocalStore
@@ -261,6 +261,57 @@ def test_what_cannot_be_suspended_is_left_as_it_was(running):
     running.server.replace(TFJOB, {**running.job, "spec": spec})
     told = " ".join(running("suspend", "j", code=3).stderr.split())
     assert "j: cannot be suspended: for Volcano the nodes of its replicas stand in its TFJob" in told
+
+
+def refusing_patches(error: type[ClusterError], *, calls: int = 1):
+    """Refuse the n-th patch of the TFJob, and those after it; a dry run is one, too."""
+    left = [calls]
+
+    def faults(about):
+        if (about.verb, about.kind) != ("patch", "TFJob"):
+            return None
+        left[0] -= 1
+        return Fault(error=error) if left[0] <= 0 else None
+
+    return faults
+
+
+@pytest.mark.parametrize("error", [Forbidden, Refused, Unreachable])
+def test_a_gang_whose_job_may_not_be_changed_keeps_its_room(running, error):
+    """No right, a rule, a webhook that does not answer: its record would say what is not so."""
+    before = running.server.get(GANG, "j", namespace="default")
+    running.server.faults = refusing_patches(error)
+    told = " ".join(running("suspend", "j", code=4).stderr.split())
+    assert "default/j is not suspended, and all stays as it was: patch TFJob j" in told
+    running.server.faults = None
+    assert running.server.get(GANG, "j", namespace="default") == before
+    running("suspend", "j")
+    running.server.faults = refusing_patches(error)
+    told = " ".join(running("resume", "j", code=4).stderr.split())
+    assert "default/j is not resumed, and all stays as it was" in told
+    assert running.stands == "Suspended"
+
+
+def test_what_is_half_suspended_is_told_and_gone_on_with(running):
+    """The server would have taken it a moment before."""
+    running.server.faults = refusing_patches(Unreachable, calls=2)
+    told = " ".join(running("suspend", "j", code=4).stderr.split())
+    assert "its TFJob still runs: gangplan suspend default/j goes on with it" in told
+    running.server.faults = None
+    running("suspend", "j")
+    assert (running.stands, running.pods) == ("Suspended", 0)
+
+
+def test_who_interrupts_is_told_what_goes_on_with_it_and_what_stands(running):
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    running.meanwhile = interrupt
+    assert "gangplan suspend default/j goes on with it" in running("suspend", "j", code=130).stderr
+    running.meanwhile = lambda: None
+    running("suspend", "j")
+    running.meanwhile = interrupt
+    assert "default/j is suspended again" in running("resume", "j", code=130).stderr
 
 
 def test_a_job_that_ends_before_it_is_suspended_has_ended(running):

@@ -141,7 +141,8 @@ def delete(
             try:
                 gone.append(gangs.delete(name, progress=render.progress))
             except KeyboardInterrupt:
-                render.progress(f"{name} is not deleted to the end: gangplan delete {name} goes on with it")
+                full = gangs.full_name(name)
+                render.progress(f"{full} is not deleted to the end: gangplan delete {full} goes on with it")
                 raise
             if output is render.Format.TABLE:
                 render.say(gone[-1].text, now=True)

@@ -40,7 +40,8 @@ def suspend(
         try:
             render.say(gangs.suspend(name, tell=render.progress))
         except KeyboardInterrupt:
-            render.progress(f"pods of {name} may still be ending: gangplan suspend {name} goes on with it")
+            full = gangs.full_name(name)
+            render.progress(f"pods of {full} may still be ending: gangplan suspend {full} goes on with it")
             raise
 
 

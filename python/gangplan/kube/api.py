@@ -156,6 +156,16 @@ class Api(Protocol):
             Refused: The outcome is invalid.
         """
 
+    def would_patch(self, kind: Kind, name: str, body: Mapping[str, Any], *, namespace: str = "") -> Object:
+        """Learn what :meth:`patch` would be answered, by the server and its webhooks; nothing is changed.
+
+        Returns:
+            The object as it would be.
+
+        Raises:
+            ClusterError: What :meth:`patch` would raise.
+        """
+
     def delete(
         self,
         kind: Kind,

@@ -24,6 +24,8 @@ with needed("kube"):
 PAGE = 500
 """Objects in a page of a list: what kubectl asks for, some MB of pods, well below the time that a page may take."""
 
+MERGE_PATCH = "application/merge-patch+json"
+
 _WATCH_GRACE_S = 15.0
 """How long after its time a watch may stay silent: the server ends it, unless it or the way to it is gone."""
 
@@ -195,7 +197,14 @@ class Connection:
         """See :meth:`Api.patch <gangplan.kube.api.Api.patch>`."""
         about = _about("patch", kind, name, namespace)
         path = kind.path(namespace=namespace, name=name, subresource=subresource)
-        return self._requests.read("PATCH", path, about, body=body, content="application/merge-patch+json")
+        return self._requests.read("PATCH", path, about, body=body, content=MERGE_PATCH)
+
+    def would_patch(self, kind: Kind, name: str, body: Mapping[str, Any], *, namespace: str = "") -> Object:
+        """See :meth:`Api.would_patch <gangplan.kube.api.Api.would_patch>`."""
+        about = _about("patch", kind, name, namespace)
+        path = kind.path(namespace=namespace, name=name)
+        dry = {"dryRun": "All"}
+        return self._requests.read("PATCH", path, about, body=body, query=dry, content=MERGE_PATCH)
 
     def delete(
         self,

@@ -72,6 +72,10 @@ class PatientApi:
             lambda: self._api.patch(kind, name, body, namespace=namespace, subresource=subresource)
         )
 
+    def would_patch(self, kind: Kind, name: str, body: Mapping[str, Any], *, namespace: str = "") -> Object:
+        """See :class:`gangplan.kube.api.Api`."""
+        return self._answered(lambda: self._api.would_patch(kind, name, body, namespace=namespace))
+
     def delete(
         self,
         kind: Kind,

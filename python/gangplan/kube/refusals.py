@@ -84,6 +84,11 @@ def refusal(code: int, status: Mapping[str, Any], reason: str, address: str, abo
         case 429 | 503:
             return about.error(Busy, f"{about}: the API server asks to come again later ({code}: {told})")
         case 500 | 502 | 504:
+            if "failed calling webhook" in told:  # before anything is written
+                return about.error(
+                    Unreachable,
+                    f"{about}: nothing was done, a webhook that has to agree did not answer: {told}",
+                )
             # A crash or a time-out behind the server's door: as without an answer, it may have been done.
             return about.error(
                 Unreachable, f"{about}: the API server answered {code}: {told}; it may have been done"

@@ -70,13 +70,14 @@ class Suspension:
             raise InvalidInput([Problem(name, "UNSUPPORTED", message)], "the gang")
         if job is not None and _has_ended(job):
             raise _nothing(name, "suspend", f"its TFJob has ended ({state_of(job)})")
+        self._see_that_it_can_be(job, suspend=True)
         self._set_aside(record, REASON)
         told = ""
         while (job := self._job(name, record.run_id)) is not None:
             if _has_ended(job):
                 return self._has_ended_meanwhile(record, job)
             if not _is_suspended(job):
-                self._patch(job, suspend=True)
+                self._stop(job, name)
             pods = self._pods(name, record.run_id)
             if not pods:
                 return f"{name} suspended; its TFJob stays, and holds no room"
@@ -107,6 +108,7 @@ class Suspension:
             job is None or (record.phase == "Bound" and not _is_suspended(job))
         ):
             raise _nothing(name, "resume", f"it is {record.standing}")
+        self._see_that_it_can_be(job, suspend=False)
         now = self._cluster.clock()
         terms = self._chosen.terms
         record = suspension.resume(
@@ -123,8 +125,8 @@ class Suspension:
                 end = following.run() if to_the_end else following.run_until_bound()
         except BaseException:
             with uninterrupted():
-                if not following.is_bound:
-                    self._put_back(record)
+                if not following.is_bound and self._put_back(record):
+                    self._tell(f"{name} is suspended again")
             raise
         if refused is not None:
             self._put_back(record)
@@ -197,17 +199,21 @@ class Suspension:
             self._sleep(POLL_S)
         raise _nothing(name, "resume", "its TFJob was deleted")
 
-    def _put_back(self, record: GangRecord) -> None:
-        """Suspend a gang again that could not be gone on with, unless it has ended."""
+    def _put_back(self, record: GangRecord) -> bool:
+        """Suspend a gang again that could not be gone on with, unless it has ended; whether it was."""
         try:
             self._set_aside(record, REASON)
             job = self._job(record.name, record.run_id)
             if job is not None and not _is_suspended(job) and not _has_ended(job):
                 self._patch(job, suspend=True)
         except Conflict:
-            return
+            return False
         except ClusterError as error:
-            self._tell(f"{record.name} is not suspended again: {error}; gangplan resume goes on with it")
+            self._tell(
+                f"{record.name} is not suspended again: {error}; gangplan resume {record.name} goes on with it"
+            )
+            return False
+        return True
 
     def _has_ended_meanwhile(self, record: GangRecord, job: Object) -> str:
         end = ending(job, self._pods(record.name, record.run_id))
@@ -227,16 +233,45 @@ class Suspension:
         now = self._cluster.clock()
         suspension.suspend(self._store, record.name, run_id=record.run_id, reason=reason, now=now)
 
+    def _see_that_it_can_be(self, job: Object | None, *, suspend: bool) -> None:
+        """See that the TFJob may be changed, before the record is: a gang must not seem to be what its job is not.
+
+        Raises:
+            ClusterError: The server, or a webhook, would refuse it; nothing was changed.
+        """
+        if job is None or _is_suspended(job) == suspend:
+            return
+        metadata = job["metadata"]
+        change = _changed(suspend=suspend)
+        try:
+            self._api.would_patch(TFJOB, metadata["name"], change, namespace=metadata["namespace"])
+        except NotFound:
+            return  # it is looked at again
+        except ClusterError as error:
+            where = f"{metadata['namespace']}/{metadata['name']}"
+            verb = "suspended" if suspend else "resumed"
+            asked = {"verb": "patch", "kind": TFJOB.name, "name": metadata["name"]}
+            message = f"{where} is not {verb}, and all stays as it was: {error}"
+            raise type(error)(message, **asked, namespace=metadata["namespace"]) from error
+
+    def _stop(self, job: Object, name: str) -> None:
+        """Let the operator end the pods of a gang that was put aside.
+
+        Raises:
+            ClusterError: The server refuses what it would have taken; what is half done is said.
+        """
+        try:
+            self._patch(job, suspend=True)
+        except ClusterError as error:
+            half = f"{name} holds no room any more, but its TFJob still runs: gangplan suspend {name} goes on with it"
+            raise type(error)(f"{error}; {half}", verb="patch", kind=TFJOB.name, name=name) from error
+
     def _patch(self, job: Object, *, suspend: bool) -> None:
         metadata = job["metadata"]
-        change = {"metadata": {"resourceVersion": metadata["resourceVersion"]}}
+        version = {"metadata": {"resourceVersion": metadata["resourceVersion"]}}
+        change = {**version, **_changed(suspend=suspend)}
         try:
-            self._api.patch(
-                TFJOB,
-                metadata["name"],
-                {**change, "spec": {"runPolicy": {"suspend": suspend}}},
-                namespace=metadata["namespace"],
-            )
+            self._api.patch(TFJOB, metadata["name"], change, namespace=metadata["namespace"])
         except (Conflict, NotFound):
             return  # it is looked at again
 
@@ -263,6 +298,10 @@ class Suspension:
     def _pods(self, name: str, run: str) -> tuple[Object, ...]:
         namespace, short = split_name(name)
         return self._api.list(POD, namespace=namespace, labels=f"{JOB_NAME}={short},{RUN_ID}={run}").items
+
+
+def _changed(*, suspend: bool) -> Object:
+    return {"spec": {"runPolicy": {"suspend": suspend}}}
 
 
 def _is_suspended(job: Object) -> bool:
