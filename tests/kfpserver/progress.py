@@ -17,12 +17,14 @@ class Plan:
         fails: The step that fails, if one does.
         holds: The step that does not end by itself.
         logs: What steps print.
+        lost: Whether the pods are gone, and what they printed with them.
         unanswered: How many looks at the run are answered by whoever stands before the server.
     """
 
     fails: str = ""
     holds: str = ""
     logs: dict[str, str] = field(default_factory=dict)
+    lost: bool = False
     unanswered: int = 0
 
 

@@ -208,7 +208,7 @@ class KubeflowServer:
         progress = self.progress[run_id]
         workflow = f"{self._title(run_id)}-{run_id[:5]}"
         pods = {pod_name(workflow, name): name for name in progress.states()}
-        if node_id not in pods:
+        if node_id not in pods or progress.plan.lost:
             raise Refusal(400, f"Failed to read logs for run {run_id}")
         name = pods[node_id]
         return progress.plan.logs.get(name, f"this is {name}\n")
