@@ -323,11 +323,11 @@ WRONG = [
     wrong("quota", "fault", "pods 0 of 0", no_pods, lambda c: no_pods(c, "9")),
     wrong("volumes", "fault", "there is no claim mine in default; known: shared", lambda _: None,
           lambda c: c.add_claim("mine", "ReadWriteMany"), claim="mine"),
-    wrong("volumes", "fault", "the claim mine is Pending", lambda c: c.add_claim("mine", "ReadWriteMany", "Pending"),
+    wrong("volumes", "fault", "the claim mine is not bound", lambda c: c.add_claim("mine", "ReadWriteMany", "Pending"),
           lambda c: c.status(kinds.CLAIM, "mine", {"phase": "Bound"}, namespace="default"), claim="mine"),
-    wrong("volumes", "warning", "the claim mine is Pending", lambda c: c.add_claim("mine", "ReadWriteMany", "Pending"),
+    wrong("volumes", "warning", "the claim mine is not bound", lambda c: c.add_claim("mine", "ReadWriteMany", "Pending"),
           lambda c: c.status(kinds.CLAIM, "mine", {"phase": "Bound"}, namespace="default")),
-    wrong("volumes", "warning", "the claim mine is ReadWriteOnce", lambda c: c.add_claim("mine", "ReadWriteOnce"),
+    wrong("volumes", "fault", "the claim mine is ReadWriteOnce", lambda c: c.add_claim("mine", "ReadWriteOnce"),
           lambda c: (taken_from(kinds.CLAIM, "mine", "default")(c), c.add_claim("mine", "ReadWriteMany")),
           claim="mine"),
     wrong("profile", "fault", "is a Kubeflow profile without the account default-editor", profile, editor),
@@ -483,10 +483,38 @@ def test_what_installs_others_is_as_the_page_on_installing_has_it():
     assert GPU_PLUGIN in page
 
 
+def test_a_claim_that_is_read_only_is_a_note(cluster):
+    cluster.add_claim("data", "ReadOnlyMany")
+    (told, said) = [finding for finding in cluster.findings(claim="data") if finding.check == "volumes"]
+    assert (told.level, said.level) == ("note", "ok")
+    assert "nobody can write checkpoints" in told.what
+
+
+def test_a_mode_that_nobody_offers_yet_is_said_to_be_so(cluster):
+    (told,) = bad(cluster.findings(enforcement="gangplan"))
+    assert (told.check, "no scheduler of ours" in told.what) == ("enforcement", True)
+
+
+def test_a_check_that_fails_does_not_end_the_others(cluster):
+    cluster.server.faults = lambda about: Fault(error=Refused) if about.kind == "ResourceQuota" else None
+    found = cluster.findings()
+    (told,) = bad(found)
+    assert (told.check, told.level) == ("quota", "warning")
+    assert any(finding.check == "operator" for finding in found)
+
+
 def test_sidecars_of_a_namespace_are_a_note_since_our_pods_ask_for_none(cluster):
     cluster.change(kinds.NAMESPACE, "default", metadata={"labels": {"istio-injection": "enabled"}})
     (told,) = [finding for finding in cluster.findings() if finding.check == "istio"]
     assert (told.level, bool(told.why)) == ("note", True)
+
+
+def test_a_pod_for_an_image_that_the_server_refuses_is_told(cluster):
+    cluster.server.faults = lambda about: (
+        Fault(error=Refused) if (about.kind, about.verb) == ("Pod", "create") else None
+    )
+    (told,) = [finding for finding in cluster.findings(image="i", probe=False) if finding.check == "image"]
+    assert (told.level, "the server refuses a pod" in told.what) == ("fault", True)
 
 
 @pytest.mark.parametrize(
@@ -539,6 +567,7 @@ def test_an_examination_that_is_interrupted_leaves_no_probe(cluster, after):
     with contextlib.suppress(KeyboardInterrupt):
         cluster.findings()
     cluster.server.faults = None
+    cluster.server.settle()
     assert cluster.server.list(kinds.TFJOB).items == ()
     assert cluster.server.list(kinds.POD).items == ()
 
@@ -616,6 +645,9 @@ def test_pipelines_are_asked_where_they_are_said_to_be(cluster, pipelines):
         answer.update(status=status, body=body)
         (told,) = [finding for finding in bad(cluster.findings()) if finding.check == "pipelines"]
         assert told.level == "warning"
+    cluster.exam = replace(cluster.exam, pipelines="localhost:8888")
+    (told,) = bad(cluster.findings())
+    assert "must begin with http://" in told.what
     cluster.exam = replace(cluster.exam, pipelines="http://127.0.0.1:1")
     (told,) = bad(cluster.findings())
     assert "nothing that is Kubeflow Pipelines answers" in told.what

@@ -63,7 +63,7 @@ class ClaimUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Remark:
     """Something that a job of several nodes should know about a claim.
 
     Attributes:
@@ -87,7 +87,7 @@ class Checked:
     """
 
     claim: ClaimUse
-    findings: tuple[Finding, ...]
+    findings: tuple[Remark, ...]
 
     @property
     def is_usable(self) -> bool:
@@ -154,7 +154,7 @@ def _mountings(claim: Mapping[str, str], pods: Sequence[Object]) -> Iterator[Mou
             yield Mounting(pod=metadata["name"], gang=gang, node=spec.get("nodeName") or "")
 
 
-def findings(claim: Object, use: ClaimUse, *, volume: Object | None) -> Iterator[Finding]:
+def findings(claim: Object, use: ClaimUse, *, volume: Object | None) -> Iterator[Remark]:
     """What a job of several nodes should know, beside whether it is bound.
 
     Args:
@@ -163,32 +163,32 @@ def findings(claim: Object, use: ClaimUse, *, volume: Object | None) -> Iterator
         volume: Its volume; None: it has none, or we may not read it.
     """
     if "deletionTimestamp" in claim["metadata"]:
-        yield Finding(
+        yield Remark(
             is_obstacle=True, text="is being deleted", cure="wait until it is gone, and make it anew"
         )
     if use.phase == "Lost":
         cure = "bring the volume back, or delete the claim and make it anew"
-        yield Finding(is_obstacle=True, text=f"has lost its volume {use.volume}", cure=cure)
+        yield Remark(is_obstacle=True, text=f"has lost its volume {use.volume}", cure=cure)
     if "ReadWriteMany" not in use.modes and "ReadOnlyMany" in use.modes:
         text = "is ReadOnlyMany: all nodes can read it, and nobody can write checkpoints or a model there"
-        yield Finding(is_obstacle=False, text=text)
+        yield Remark(is_obstacle=False, text=text)
     elif "ReadWriteMany" not in use.modes:
         said = ", ".join(use.modes) or "no access mode"
         text = f"is {said}, and replicas on several nodes could not all mount it"
         cure = "make one that is ReadWriteMany: gangplan storage nas|nfs, or a class whose driver can"
-        yield Finding(is_obstacle=True, text=text, cure=cure)
+        yield Remark(is_obstacle=True, text=text, cure=cure)
     spec = {} if volume is None else volume["spec"]
     if "hostPath" in spec:
         path = spec["hostPath"].get("path")
         text = f"is {path} of each node by itself: the same files only where all nodes are one machine"
-        yield Finding(is_obstacle=False, text=text)
+        yield Remark(is_obstacle=False, text=text)
     required = (spec.get("nodeAffinity") or {}).get("required")
     if required:
         text = "its volume can be mounted on some nodes only, and jobs that mount it are placed on those"
-        yield Finding(is_obstacle=False, text=text)
+        yield Remark(is_obstacle=False, text=text)
 
 
-def why_unbound(api: Api, claim: Object) -> Finding | None:
+def why_unbound(api: Api, claim: Object) -> Remark | None:
     """Why a claim has no volume; None if it has one. What may not be read is not told.
 
     A claim whose class waits for the first pod is in nobody's way; where we may not read the class, that is assumed unless
@@ -213,16 +213,16 @@ def why_unbound(api: Api, claim: Object) -> Finding | None:
     except NotFound:
         text = f"is not bound: the cluster has no storage class {class_name}{told}"
         cure = "kubectl get storageclass lists those that there are; gangplan storage makes a claim that needs none"
-        return Finding(is_obstacle=True, text=text, cure=cure)
+        return Remark(is_obstacle=True, text=text, cure=cure)
     if (storage_class or {}).get("volumeBindingMode") == LATE:
-        return Finding(is_obstacle=False, text=f"is bound when the first pod mounts it{told}")
+        return Remark(is_obstacle=False, text=f"is bound when the first pod mounts it{told}")
     wanted = (spec.get("selector") or {}).get("matchLabels")
     if not told and wanted:
         labels = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
         told = f": no volume with {labels} was given to it yet"
     warned = any(event.get("type") == "Warning" for event in events)
     cure = f"kubectl describe pvc {name} -n {namespace} has more"
-    return Finding(is_obstacle=is_known or warned, text=f"is not bound{told}", cure=cure)
+    return Remark(is_obstacle=is_known or warned, text=f"is not bound{told}", cure=cure)
 
 
 def _moment(event: Object) -> str:

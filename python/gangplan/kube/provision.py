@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 
 from gangplan.errors import AlreadyExists, ClusterError, Forbidden, NotFound, NotInstalled, Unreachable
 from gangplan.kube.api import Api, Object
-from gangplan.kube.claims import Finding, why_unbound
+from gangplan.kube.claims import Remark, why_unbound
 from gangplan.kube.kinds import CLAIM, CSI_DRIVER, VOLUME, Kind
 from gangplan.kube.storage import Share, differences
 from gangplan.signals import uninterrupted
@@ -70,7 +70,7 @@ def provide(api: Api, share: Share, *, dry_run: bool = False) -> Provided:
 
 def until_bound(
     api: Api, share: Share, *, sleep: Callable[[float], None], tell: Callable[[str], None]
-) -> Finding | None:
+) -> Remark | None:
     """Wait until the claim of a share has its volume; why it has none after :data:`LOOKS` looks, None: it has.
 
     Args:
@@ -96,7 +96,7 @@ def until_bound(
     return _why_in_vain(api, share, claim)
 
 
-def _why_in_vain(api: Api, share: Share, claim: Object) -> Finding:
+def _why_in_vain(api: Api, share: Share, claim: Object) -> Remark:
     """Why a claim did not get the volume that is kept for it."""
     again = f"gangplan storage check {share.name} -n {share.namespace} looks again"
     volume = api.get(VOLUME, share.volume_name)
@@ -104,12 +104,12 @@ def _why_in_vain(api: Api, share: Share, claim: Object) -> Finding:
     if phase in ("Available", "Pending"):
         text = f"is not bound after {LOOKS * PAUSE_S:.0f} s, and its volume is {phase}"
         cure = f"binding is the work of kube-controller-manager: see that it runs; {again}"
-        return Finding(is_obstacle=True, text=text, cure=cure)
+        return Remark(is_obstacle=True, text=text, cure=cure)
     holder = volume["spec"].get("claimRef") or {}
     if holder.get("uid") not in (None, "", claim["metadata"]["uid"]):
         text = f"is not bound: volume {share.volume_name} is {phase}, and held by a claim of the name that is gone"
-        return Finding(is_obstacle=True, text=text, cure="say the same again: the volume is given back then")
-    found = why_unbound(api, claim) or Finding(is_obstacle=True, text="is not bound", cure=again)
+        return Remark(is_obstacle=True, text=text, cure="say the same again: the volume is given back then")
+    found = why_unbound(api, claim) or Remark(is_obstacle=True, text="is not bound", cure=again)
     return replace(found, text=f"{found.text}; its volume is {phase}")
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
-from gangplan.errors import Forbidden, InvalidInput, Problem
-from gangplan.kube.doctor import image, installed, namespace, nodes, probe, rights
+from gangplan.errors import Conflict, Forbidden, InvalidInput, NotFound, Problem, Refused
+from gangplan.kube.doctor import image, installed, namespace, nodes, probe, rights, services
 from gangplan.kube.doctor.exam import Exam
-from gangplan.kube.doctor.finding import Finding, note
+from gangplan.kube.doctor.finding import Finding, note, warning
 
 Check = Callable[[Exam], Iterator[Finding]]
 
@@ -30,14 +30,14 @@ def checks(version: str) -> dict[str, Check]:
         "namespace": namespace.namespace,
         "rights": rights.rights,
         "nodes": nodes.nodes,
-        "dns": nodes.names,
-        "schedulers": nodes.schedulers,
+        "dns": services.dns,
+        "schedulers": services.schedulers,
         "queues": namespace.queues,
         "quota": namespace.quotas,
         "volumes": namespace.volumes,
         "operator": probe.probe,
         "image": image.image,
-        "pipelines": nodes.services,
+        "pipelines": services.pipelines,
     }
 
 
@@ -69,3 +69,10 @@ def examine(exam: Exam, version: str, *, skip: Collection[str] = ()) -> Iterator
         except Forbidden as error:
             what = f"cannot be seen by you: {error.verb} {error.kind} is not allowed"
             yield note(name, what, cure="ask somebody with the role view of the whole cluster to look")
+        except (Refused, NotFound, Conflict) as error:
+            yield warning(
+                name,
+                f"could not be looked at: {error}",
+                why="a job may meet the same",
+                cure="see the message, and look again",
+            )

@@ -19,6 +19,8 @@ def health(url: str) -> str:
     Raises:
         Unreachable: Nothing answers, or not an API of Kubeflow Pipelines.
     """
+    if not url.startswith(("http://", "https://")):
+        raise _unreachable(f"{url!r} is no address: it must begin with http:// or https://")
     address = f"{url.rstrip('/')}/apis/v2beta1/healthz"
     try:
         with urllib3.PoolManager(timeout=WAIT_S, retries=False) as pool:

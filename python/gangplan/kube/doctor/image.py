@@ -4,7 +4,7 @@ import contextlib
 import secrets
 from collections.abc import Iterator
 
-from gangplan.errors import NotFound
+from gangplan.errors import NotFound, Refused
 from gangplan.kube.api import Object
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, fault, ok, warning
@@ -50,6 +50,13 @@ def image(exam: Exam) -> Iterator[Finding]:
     try:
         exam.api.create(POD, pod)
         yield _watched(exam, name)
+    except Refused as error:
+        yield fault(
+            "image",
+            f"the server refuses a pod: {error}",
+            why="it may refuse replicas for the same",
+            cure=f"kubectl describe namespace {exam.namespace}    # shows quotas and policies",
+        )
     finally:
         with contextlib.suppress(NotFound):
             exam.api.delete(POD, name, namespace=exam.namespace)

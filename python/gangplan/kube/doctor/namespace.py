@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from gangplan.errors import Forbidden
+from gangplan.errors import Forbidden, NotFound
 from gangplan.kube.api import Object
+from gangplan.kube.claims import check_claim, claim_use, why_unbound
 from gangplan.kube.doctor.exam import Exam
-from gangplan.kube.doctor.finding import Finding, Level, fault, note, ok, warning
+from gangplan.kube.doctor.finding import Finding, fault, note, ok, warning
 from gangplan.kube.doctor.rights import GRANTS, may_as
 from gangplan.kube.kinds import ACCOUNT, CLAIM, GANG_QUEUE, NAMESPACE, QUOTA, VOLCANO_QUEUE
 from gangplan.solver import parse_quantity
@@ -19,8 +20,6 @@ EDITOR = "default-editor"
 OVERLAY = "kubectl kustomize deploy/overlays/kubeflow-profile"
 EVERY_POD = frozenset({"pods", "count/pods"})
 """Keys of a quota that count every pod."""
-
-MANY = frozenset({"ReadWriteMany"})
 
 
 def namespace(exam: Exam) -> Iterator[Finding]:
@@ -158,46 +157,55 @@ def _told(quota: Object, keys: Iterable[str]) -> str:
 
 def volumes(exam: Exam) -> Iterator[Finding]:
     """There is a volume that all replicas can mount."""
-    claims = {item["metadata"]["name"]: item for item in exam.all(CLAIM, namespace=exam.namespace)}
     where = exam.namespace
     if exam.claim:
-        if exam.claim not in claims:
-            yield fault(
-                "volumes",
-                f"there is no claim {exam.claim} in {where}; known: {', '.join(sorted(claims)) or 'none'}",
-                why="a job that mounts it is refused",
-                cure=f"gangplan storage nfs {exam.claim} -n {where} --help    # or nas, hostpath",
-            )
-            return
-        claims = {exam.claim: claims[exam.claim]}
+        yield from _claim(exam)
+        return
     shared = []
-    for name, claim in sorted(claims.items()):
-        phase = (claim.get("status") or {}).get("phase") or "Pending"
-        modes = frozenset(claim["spec"].get("accessModes") or ())
-        level: Level = "fault" if exam.claim else "warning"
-        if phase != "Bound":
-            yield Finding(
-                check="volumes",
-                level=level,
-                what=f"the claim {name} is {phase}",
-                why="pods that mount it wait for it, a gang whole",
-                cure=f"gangplan storage check {name} -n {where}",
-            )
-        elif modes & MANY:
-            shared.append(name)
-        elif exam.claim:
+    for claim in exam.all(CLAIM, namespace=where):
+        use, remark = claim_use(claim, ()), why_unbound(exam.api, claim)
+        if remark is not None and remark.is_obstacle:
             yield warning(
                 "volumes",
-                f"the claim {name} is {', '.join(sorted(modes))}",
-                why="replicas on several nodes cannot mount it: gangs that do are refused unless they need one node only",
-                cure=f"gangplan storage nfs {name}-shared -n {where} --help    # a claim that is ReadWriteMany",
+                f"the claim {use.name} {remark.text}",
+                why="pods that mount it wait for it, a gang whole",
+                cure=remark.cure,
             )
+        elif "ReadWriteMany" in use.modes and use.phase == "Bound":
+            shared.append(use.name)
     if shared:
         yield ok("volumes", f"all replicas can mount: {', '.join(shared)}")
-    elif not exam.claim:
+    else:
         yield note(
             "volumes",
             f"no claim in {where} can be mounted by replicas on several nodes (ReadWriteMany)",
             why="checkpoints and models of a job are lost with its pods",
             cure=f"gangplan storage nfs NAME -n {where} --help    # or nas, hostpath",
         )
+
+
+def _claim(exam: Exam) -> Iterator[Finding]:
+    """A job of several nodes can use the claim that is asked about."""
+    name, where = exam.claim, exam.namespace
+    try:
+        checked = check_claim(exam.api, name, namespace=where)
+    except NotFound as error:
+        yield fault(
+            "volumes",
+            str(error),
+            why="a job that mounts it is refused",
+            cure=f"gangplan storage nfs {name} -n {where} --help    # or nas, hostpath",
+        )
+        return
+    for remark in checked.findings:
+        if remark.is_obstacle:
+            yield fault(
+                "volumes",
+                f"the claim {name} {remark.text}",
+                why="a job whose replicas are on several nodes is refused, or waits for it",
+                cure=remark.cure,
+            )
+        else:
+            yield note("volumes", f"the claim {name} {remark.text}", cure=remark.cure)
+    if checked.is_usable:
+        yield ok("volumes", f"all replicas can mount {name}")

@@ -6,7 +6,8 @@ which is the operator's gang flag: with it no pod comes before Volcano lets its 
 
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 
 from gangplan.errors import ClusterError, NotFound, NotInstalled, Refused, Unreachable
 from gangplan.kube import moments
@@ -29,7 +30,7 @@ GONE_S = 30.0
 """Seconds that the probe may take to be gone."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Seen:
     """What became of a probe.
 
@@ -45,7 +46,7 @@ class Seen:
     looked_at: bool = False
     pod: Object | None = None
     group: bool = False
-    refused: str = field(default="")
+    refused: str = ""
 
 
 def probe(exam: Exam) -> Iterator[Finding]:
@@ -76,7 +77,7 @@ def probe(exam: Exam) -> Iterator[Finding]:
         exam.api.create(TFJOB, manifest)
         seen = _watched(exam, manifest["metadata"]["name"])
     finally:
-        left = _removed(exam, manifest["metadata"]["name"])
+        left = _is_left(exam, manifest["metadata"]["name"])
     yield from _operator(exam, seen)
     if left:
         yield warning(
@@ -122,15 +123,15 @@ def _watched(exam: Exam, name: str) -> Seen:
     return seen
 
 
-def _removed(exam: Exam, name: str) -> bool:
-    """Remove the probe; whether something is left of it."""
+def _is_left(exam: Exam, name: str) -> bool:
+    """Remove the probe; whether something of it is still there after some time."""
+    with suppress(NotFound):
+        exam.api.delete(TFJOB, name, namespace=exam.namespace, propagation="Foreground")
     until = exam.clock() + GONE_S
     while exam.clock() < until:
-        try:
-            exam.api.delete(TFJOB, name, namespace=exam.namespace, propagation="Foreground")
-        except NotFound:
-            if not exam.all(POD, namespace=exam.namespace, labels=f"{JOB_NAME}={name}"):
-                return False
+        job = exam.found(TFJOB, name, namespace=exam.namespace)
+        if job is None and not exam.all(POD, namespace=exam.namespace, labels=f"{JOB_NAME}={name}"):
+            return False
         exam.sleep(POLL_S)
     return True
 
@@ -178,6 +179,14 @@ def _operator(exam: Exam, seen: Seen) -> Iterator[Finding]:
 
 def _modes(exam: Exam, seen: Seen) -> Iterator[Finding]:
     """Which way to enforce a placement can be honoured: the operator's gang flag decides."""
+    if exam.enforcement == "gangplan":
+        yield fault(
+            "enforcement",
+            "--enforcement gangplan cannot be honoured: no scheduler of ours is running",
+            why="nothing would bind the pods",
+            cure="gangplan submit --enforcement default …",
+        )
+        return
     can, cannot = ("volcano", "default") if seen.group else ("default", "volcano")
     flag = "--gang-scheduler-name=volcano"
     if exam.enforcement == can:
@@ -233,10 +242,8 @@ def _manifest(namespace: str, name: str) -> Object:
                 {
                     "name": TENSORFLOW_CONTAINER,
                     "image": "gangplan.invalid/never-pulled",
-                    "resources": {
-                        "requests": {"cpu": "1m", "memory": "1Mi"},
-                        "limits": {"cpu": "1m", "memory": "1Mi"},
-                    },
+                    # No limits, as jobs from flags have none: a quota may want some.
+                    "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}},
                 }
             ],
         },
