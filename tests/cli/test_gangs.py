@@ -135,6 +135,34 @@ def test_replicas_that_do_not_run_are_told(cluster):
     assert "worker-5 n2 Failed 2 3" in text
 
 
+def test_a_job_that_has_ended_is_told_so_although_nobody_has_written_it_down(cluster):
+    """It was submitted without --wait: who admits next writes it."""
+    ends = {"type": "Succeeded", "status": "True", "message": "TFJob runs successfully completed."}
+    status = {"status": {"conditions": [ends]}}
+    cluster.server.patch(TFJOB, "runs", status, namespace="default", subresource="status")
+    assert "runs – Succeeded" in words(cluster("list", *N).stdout)
+    records = json.loads(cluster("list", *N, "-o", "json").stdout)
+    (found,) = [item for item in records if item["name"] == "default/runs"]
+    told = (found["phase"], found["outcome"], found["reason"], found["reservation"])
+    assert told == ("Finished", "Succeeded", "TFJob runs successfully completed.", None)
+    assert cluster("get", "runs", *N).stdout.startswith("default/runs: Succeeded\n")
+    assert "default/runs" not in cluster("top", "jobs", *N).stdout
+    assert cluster.server.get(GANG, "runs", namespace="default")["status"]["phase"] == "Bound"
+
+
+def test_a_job_that_has_failed_is_told_with_its_reason(cluster):
+    cluster.server.delete(POD, "runs-worker-5", namespace="default")
+    cluster.add_worker("runs", 5, "n2", phase="Failed")
+    ends = {"type": "Failed", "status": "True", "message": "1 Worker replica(s) failed"}
+    status = {"status": {"conditions": [ends]}}
+    cluster.server.patch(TFJOB, "runs", status, namespace="default", subresource="status")
+    found = {item["name"]: item for item in json.loads(cluster("list", *N, "-o", "json").stdout)}
+    told = found["default/runs"]
+    assert (told["outcome"], told["reason"]) == ("Failed", "worker-5: it ended with exit code 3")
+    cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == "TFJob" else None
+    assert "runs – Bound" in words(cluster("list", *N).stdout), "who may not look at TFJobs sees the record"
+
+
 def let_go(cluster: Commands, *indices: int) -> None:
     """Delete workers, which take their time to end."""
     held = {"metadata": {"finalizers": ["kubelet/time-to-end"]}}

@@ -36,6 +36,7 @@ def cluster(monkeypatch, tmp_path) -> Commands:
     ]
     placement = {"placement": {"worker": ["n1", "n1", "n1"]}}
     commands.set_status("runs", phase="Bound", reservation=placement, history=history)
+    commands.add_job("runs", "r1")
     return commands
 
 

@@ -137,7 +137,12 @@ def test_the_servers_version_is_told_and_the_token_of_the_context_is_sent(server
         (404, b'{"message": "pods \\"x\\" not found", "details": {"name": "x"}}', NotFound, "not found"),
         (409, b'{"message": "the object has been modified"}', Conflict, "modified; read it again"),
         (500, b"oh", Unreachable, "500.*may have been done"),
-        (500, b'{"message": "failed calling webhook \\"v\\""}', Unreachable, "nothing was done, a webhook that"),
+        (
+            500,
+            b'{"message": "failed calling webhook \\"v\\""}',
+            Unreachable,
+            "nothing was done, a webhook that",
+        ),
         (503, b'{"message": "etcd is away"}', Busy, "503: etcd is away"),
         (429, b"{}", Busy, "429"),
         (302, b"", ClusterError, "302"),

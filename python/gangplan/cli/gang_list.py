@@ -13,7 +13,7 @@ from gangplan.gangs import ON_THIS_MACHINE, Gangs
 from gangplan.record import GangRecord
 
 WATCH_S = 1.0
-"""Seconds between two looks at gangs that are watched: on a cluster each is one request."""
+"""Seconds between two looks at gangs that are watched: on a cluster each is two requests."""
 
 GONE = "Gone"
 """The phase that is shown of a gang whose record was removed."""

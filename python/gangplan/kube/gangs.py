@@ -22,6 +22,7 @@ from gangplan.gangs import GangView, Lines, Orphan, Pruned, Removal, Resumed
 from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.deletion import Deletion
+from gangplan.kube.endings import as_they_stand
 from gangplan.kube.gang_object import full_name, split_name
 from gangplan.kube.kept_log import kept_folder, newest_kept
 from gangplan.kube.kinds import EVENT, POD, TFJOB
@@ -76,7 +77,17 @@ class KubeGangs:
         self._store = cluster.store()
 
     def records(self) -> tuple[GangRecord, ...]:
-        """See :class:`gangplan.gangs.Gangs`."""
+        """See :class:`gangplan.gangs.Gangs`; of one whose job has ended how, though nobody has written it down yet."""
+        found = self._written()
+        if not any(record.phase == "Bound" for record in found):
+            return found
+        try:
+            jobs = self._api.list(TFJOB, namespace=self._namespace).items
+        except (Forbidden, NotInstalled):  # who may look at gangs need not be allowed to look at TFJobs
+            return found
+        return tuple(as_they_stand(self._api, found, jobs))
+
+    def _written(self) -> tuple[GangRecord, ...]:
         return read_records(self._api, namespace=self._namespace)
 
     def full_name(self, name: str) -> str:
@@ -92,7 +103,7 @@ class KubeGangs:
 
     def _anywhere(self, name: str) -> str:
         """The full name of the one gang of a name in all namespaces."""
-        found = [record.name for record in self.records() if split_name(record.name)[1] == name]
+        found = [record.name for record in self._written() if split_name(record.name)[1] == name]
         if not found:
             raise NotFound(f"there is no gang {name} in any namespace", verb="get", kind="Gang", name=name)
         if len(found) > 1:
@@ -112,6 +123,7 @@ class KubeGangs:
         job = None
         with suppress(Forbidden):  # who may look at gangs and pods need not be allowed to look at TFJobs
             job = self._job(name, record.run_id)
+            (record,) = as_they_stand(self._api, [record], [] if job is None else [job])
         return view(record, job, pods, self._events(split_name(name)[0]))
 
     def decide(self) -> tuple[Snapshot, Plan, dict[str, str]]:
@@ -152,7 +164,7 @@ class KubeGangs:
 
     def prune(self, *, before: float, dry_run: bool, tell: Callable[[str], None]) -> Iterator[Pruned]:
         """See :class:`gangplan.gangs.Gangs`; of kept logs those of the namespaces that are looked at."""
-        records = self.records()
+        records = self._written()
         deletion = self._deletion()
         yield from old_gangs(records, deletion, before=before, dry_run=dry_run, tell=tell)
         jobs = self._api.list(TFJOB, namespace=self._namespace).items

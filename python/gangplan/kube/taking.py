@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gangplan.documents import encode
 from gangplan.errors import InvalidInput, NotInstalled
 from gangplan.kube.api import Api
+from gangplan.kube.endings import over
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.kube.store import read_records
 from gangplan.record import WAITING, GangRecord
@@ -43,7 +44,11 @@ def take(api: Api, *, now: float) -> Taken:
         InvalidInput: Quotas or gangs that hold room contradict themselves; every problem is named.
     """
     cluster = SnapshotReader(api).read()
-    records = _records(api)
+    ended = cluster.ended
+    records = tuple(
+        over(record, ended[record.name]) if record.phase == "Bound" and record.name in ended else record
+        for record in _records(api)
+    )
     left_out = {f"queue {name}": reason for name, reason in cluster.gaps.queues.items()}
     left_out |= {"the levels": cluster.gaps.levels} if cluster.gaps.levels else {}
     while True:
