@@ -18,6 +18,7 @@ class Plan:
         holds: The step that does not end by itself.
         logs: What steps print.
         lost: Whether the pods are gone, and what they printed with them.
+        any_choice: Whether the server is too old to know of choices.
         unanswered: How many looks at the run are answered by whoever stands before the server.
     """
 
@@ -25,6 +26,7 @@ class Plan:
     holds: str = ""
     logs: dict[str, str] = field(default_factory=dict)
     lost: bool = False
+    any_choice: bool = False
     unanswered: int = 0
 
 

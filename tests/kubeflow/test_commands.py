@@ -330,7 +330,8 @@ def test_without_an_address_the_ways_to_name_one_are_told(terminal, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "command", ["", "upload", "run", "list", "status", "logs", "stop", "delete", "schedule", "compile"]
+    "command",
+    ["", "upload", "run", "list", "status", "logs", "stop", "delete", "schedule", "smoke", "compile"],
 )
 def test_help_asks_no_server(terminal, command):
     told = terminal(*([command] if command else []), "--help")

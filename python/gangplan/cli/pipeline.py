@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import exits, pipeline_run, pipeline_upload, render
+from gangplan.cli import exits, pipeline_run, pipeline_smoke, pipeline_upload, render
 from gangplan.cli.options import Output
 from gangplan.errors import ConfigError
 
@@ -112,3 +112,4 @@ app.command(name="logs")(pipeline_run.logs)
 app.command(name="stop")(pipeline_run.stop)
 app.command(name="delete")(pipeline_run.delete)
 app.command(name="schedule")(pipeline_upload.schedule)
+app.command(name="smoke")(pipeline_smoke.smoke)
