@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+import yaml
 
 from gangplan.errors import (
     AlreadyExists,
@@ -26,9 +27,11 @@ from gangplan.errors import (
     Refused,
     Unreachable,
 )
+from gangplan.kube import kinds
 from gangplan.kube.api import Change
 from gangplan.kube.client import Connection, connect
-from gangplan.kube.kinds import GANG, NODE, POD
+from gangplan.kube.kinds import GANG, NODE, POD, TFJOB, Kind
+from gangplan.kube.roles import GRANTED
 
 
 @dataclass(kw_only=True)
@@ -384,6 +387,37 @@ def test_a_log_that_breaks_off_is_no_end(tape, api):
 
 
 # ---- refusals
+
+
+def test_who_may_not_is_told_the_role_that_may_and_where_all_that_is_missing_is_told(tape, api):
+    missing = 'tfjobs.kubeflow.org is forbidden: User "u" cannot create resource "tfjobs" in API group'
+    tape.plays(*[Answer(status=403, body=status(missing, reason="Forbidden"))] * 2)
+    with pytest.raises(Forbidden) as caught:
+        api.would_create(TFJOB, {"metadata": {"name": "j", "namespace": "team"}})
+    assert "ask for the role gangplan-launch in team; gangplan doctor -n team tells" in str(caught.value)
+    with pytest.raises(Forbidden, match="ask for the role gangplan-admit; gangplan doctor tells"):
+        api.list(NODE)
+
+
+def test_the_roles_that_are_named_are_those_that_deploy_has():
+    granted = set()
+    for file in (Path(__file__).parents[2] / "deploy" / "rbac").glob("*.yaml"):
+        for role in yaml.safe_load_all(file.read_text()):
+            for rule in role.get("rules", ()):
+                plurals = {each.removesuffix("/status") for each in rule["resources"]}
+                granted |= {
+                    (role["metadata"]["name"], plural, verb) for plural in plurals for verb in rule["verbs"]
+                }
+    plurals = {kind.name: kind.plural for kind in vars(kinds).values() if isinstance(kind, Kind)}
+    named = {
+        (role, plurals[kind], verb)
+        for role, of in GRANTED.items()
+        for kind, verbs in of.items()
+        for verb in verbs
+    }
+    assert len(named) > 20
+    assert named <= granted
+
 
 QUOTA = 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
 RIGHTS = 'pods is forbidden: User "system:serviceaccount:a:b" cannot create resource "pods" in API group ""'

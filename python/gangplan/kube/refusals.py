@@ -17,6 +17,7 @@ from gangplan.errors import (
     Refused,
     Unreachable,
 )
+from gangplan.kube.roles import advice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,8 @@ def refusal(code: int, status: Mapping[str, Any], reason: str, address: str, abo
         case 403 if _is_by_admission(told):
             return about.error(Refused, f"{about}: {told}")
         case 403:
-            return about.error(Forbidden, f"{about} is not allowed ({told}): ask for a role that allows it")
+            todo = advice(about.verb, about.kind, about.namespace)
+            return about.error(Forbidden, f"{about} is not allowed ({told}): {todo}")
         case 404 if _details(status).get("name"):
             return about.error(NotFound, f"{about}: {told}")
         case 404:
