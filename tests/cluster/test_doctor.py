@@ -59,7 +59,8 @@ def test_a_cluster_on_which_jobs_run_is_sound(
     told = {check: [finding["level"] for finding in findings] for check, findings in found.items()}
     for check in ("server", "crds", "tfjobs", "rights", "nodes", "gpus", "dns", "quota", "volumes", "clock",
                   "operator", "enforcement", "istio", "image"):  # fmt: skip
-        assert set(told[check]) == {"ok"}, (check, found[check])
+        # That the volume is a folder of each node is good to know.
+        assert set(told[check]) <= {"ok", *(["note"] if check == "volumes" else [])}, (check, found[check])
     assert pods_of(cluster, namespace) == {}
     assert json.loads(cluster.kubectl("get", "tfjobs", "-n", namespace, "-o", "json"))["items"] == []
 

@@ -69,12 +69,6 @@ GRANTS = (
         binds="kubectl create rolebinding gangplan-launch-{who} -n {namespace} --clusterrole=gangplan-launch",
         rules=(
             Rule(group=OPERATOR, resource="tfjobs", verbs=("get", "create", "delete")),
-            Rule(
-                group=OPERATOR,
-                resource="tfjobs",
-                verbs=("patch",),
-                serves="jobs cannot be suspended nor resumed",
-            ),
             Rule(group="", resource="pods", verbs=("get", "list", "patch", "watch")),
             Rule(group="", resource="pods/log", verbs=("get",)),
             Rule(
