@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from builders import tfjob
 from cli.clusters import Commands, new_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -206,3 +207,22 @@ def test_a_coordinator_of_old_is_the_chief(cluster, tmp_path):
     told = yaml.safe_load(cluster("submit", "old.yaml", "--dry-run", "-o", "json").stdout)
     assert set(told["placement"]) == {"chief", "ps", "worker"}
     assert {node for nodes in told["placement"].values() for node in nodes} == {"cloud"}
+
+
+def test_labels_that_no_pod_may_have_are_refused_before_anything_is_made(cluster, tmp_path):
+    """The server does not look into the templates of a TFJob: its pods would be refused, one by one."""
+    (tmp_path / "bad.toml").write_text(
+        '[worker.labels]\nok = "no value!"\n[ps.annotations]\n"bad key !" = "x"\n'
+    )
+    told = cluster(*JOB, "--workers", "1", "--ps", "1", "--profile", "bad.toml", code=3).stderr
+    assert "$.worker.labels.ok: its value must be" in told
+    assert '$.ps.annotations["bad key !"]: its key must be' in told
+    job = tfjob("j", {"Worker": {}})
+    template = job["spec"]["tfReplicaSpecs"]["Worker"]["template"]
+    template["metadata"] = {"labels": {"team": "a b"}, "annotations": {"x.org/note": "any text!", "/y": ""}}
+    (tmp_path / "bad.yaml").write_text(yaml.safe_dump(job))
+    told = cluster("submit", "bad.yaml", "--dry-run", code=3).stderr
+    where = "$.spec.tfReplicaSpecs.Worker.template.metadata"
+    assert f"{where}.labels.team: its value must be" in told
+    assert f'{where}.annotations["/y"]: its key must be' in told
+    assert "note" not in told

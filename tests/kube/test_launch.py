@@ -330,6 +330,16 @@ def test_pods_that_the_server_refuses_are_told_and_given_up(launch):
     assert end.reason == "its pods are refused: spec.priorityClassName is unknown"
 
 
+def test_a_quota_that_wants_to_be_told_something_does_not_pass_by_waiting(launch):
+    said = "failed quota: team: must specify limits.cpu for: tensorflow"
+    seen = Seen(job=job(), pods=(), record=record(), refused=said)
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(seen, 20.0) == [Delete(uid="1")]
+    (end,) = launch.step(replace(seen, job=None), 21.0)
+    assert end.reason.startswith(f"its pods are refused: {said}; ")
+    assert "LimitRange" in end.reason
+
+
 def test_a_quota_that_is_used_up_is_waited_for_longer(launch):
     seen = Seen(job=job(), pods=(), record=record(), refused="exceeded quota: team")
     assert launch.step(seen, 0.0) == []

@@ -98,11 +98,14 @@ flavour = "x"
 worker = "all"
 [ps]
 selector = {}
-labels = { team = 1, "gangplan.dev/gang" = "mine" }
+labels = { team = 1, "gangplan.dev/gang" = "mine", ok = "not a value!" }
 annotations = "none"
 tolerations = [{ key = "a", operator = "In" }, { operator = "Equal", values = "x" }, { operator = "Exists", value = "x" }]
 [chief]
 tolerations = { key = "a" }
+[evaluator]
+annotations = { "bad key !" = "any value !" }
+node_selector = { zone = "a b", "x.org/y" = "" }
 """
 
 
@@ -112,8 +115,11 @@ def test_all_that_is_wrong_with_a_profile_is_told_at_its_path():
     assert [problem.path for problem in caught.value.problems] == [
         "$.chief.tolerations",
         "$.description",
+        '$.evaluator.annotations["bad key !"]',
+        "$.evaluator.node_selector.zone",
         "$.flavour",
         "$.ps.annotations",
+        "$.ps.labels.ok",
         "$.ps.labels.team",
         '$.ps.labels["gangplan.dev/gang"]',
         "$.ps.selector",

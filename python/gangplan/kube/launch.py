@@ -192,9 +192,11 @@ class Launch:
     ) -> End | None:
         """Why the job is not waited for any longer; None if it is."""
         if seen.refused and not pods:
-            patience = self.patience.pods if "quota" in seen.refused else self.patience.refused
+            # What is used up may be given back; what a quota wants to be told will not be.
+            may_pass = "exceeded quota" in seen.refused
+            patience = self.patience.pods if may_pass else self.patience.refused
             if now - self._since.setdefault(("refused", ""), now) >= patience:
-                return End(outcome="Failed", reason=f"its pods are refused: {seen.refused}")
+                return End(outcome="Failed", reason=f"its pods are refused: {refused(seen.refused)}")
             return None
         if not (job.get("status") or {}).get("conditions"):
             if now - self._since.setdefault(("controller", ""), now) >= self.patience.controller:
@@ -346,6 +348,16 @@ def suspended(record: GangRecord) -> str:
     """Why a gang is not looked after that somebody has put aside, and who goes on with it."""
     namespace, _, name = record.name.partition("/")
     return f"{record.reason}: it goes on with gangplan resume {name} -n {namespace}"
+
+
+def refused(said: str) -> str:
+    """What the server says of pods that it refuses, with what to do about what a job from flags cannot say."""
+    if "must specify" not in said:
+        return said
+    return (
+        f"{said}; a quota of the namespace counts that: give it in the job's file (resources of the container "
+        "tensorflow), or let an administrator set defaults with a LimitRange"
+    )
 
 
 def _foreign(job: Object) -> str:

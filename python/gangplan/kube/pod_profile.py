@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from gangplan.errors import InvalidInput, Problem
+from gangplan.kube.labels import key_problems, label_problems
 from gangplan.kube.names import GROUP, REPLICA_TYPES, ROLES
 from gangplan.kube.paths import below
 
@@ -119,12 +120,17 @@ def _part_problems(path: str, part: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(where, "WRONG_TYPE", f"must be a table, not {value!r}")
         else:
             for name, text in value.items():
-                yield from _word_problems(below(where, name), name, text)
+                yield from _word_problems(where, name, text, is_label=key != "annotations")
 
 
-def _word_problems(path: str, name: str, text: Any) -> Iterator[Problem]:
+def _word_problems(around: str, name: str, text: Any, *, is_label: bool) -> Iterator[Problem]:
+    path = below(around, name)
     if not isinstance(text, str):
         yield Problem(path, "WRONG_TYPE", f'must be a text in quotes, such as "true", not {text!r}')
+    if is_label and isinstance(text, str):
+        yield from label_problems(around, {name: text})
+    else:
+        yield from key_problems(path, name)
     if name.startswith(f"{GROUP}/") and ".node_selector" not in path:
         yield Problem(path, "UNSUPPORTED", "is gangplan's own to write: leave it out")
 

@@ -12,6 +12,7 @@ from typing import Any
 from gangplan.errors import Problem
 from gangplan.kube import peers
 from gangplan.kube.amounts import pod_amount_problems
+from gangplan.kube.labels import key_problems, label_problems
 from gangplan.kube.names import (
     GROUP,
     NAME_LIMIT,
@@ -301,6 +302,10 @@ def _replica_rules(path: str, kind: str, spec: Mapping[str, Any], name: str) -> 
     if (policy := spec.get("restartPolicy") or "Never") not in RESTART_POLICIES:
         message = f"must be one of {', '.join(RESTART_POLICIES)}, not {policy!r}"
         yield Problem(f"{path}.restartPolicy", "BAD_VALUE", message)
+    metadata = (spec.get("template") or {}).get("metadata") or {}
+    yield from label_problems(f"{path}.template.metadata.labels", metadata.get("labels") or {})
+    for key in metadata.get("annotations") or {}:
+        yield from key_problems(below(f"{path}.template.metadata.annotations", key), key)
     yield from _pod_rules(f"{path}.template.spec", (spec.get("template") or {}).get("spec") or {})
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 from gangplan.kube import volcano
 from gangplan.kube.actions import Object, Seen
 from gangplan.kube.cleaning import cleaned
+from gangplan.kube.launch import refused
 from gangplan.kube.outcome import Trouble, exit_code, replica_name, troubles
 from gangplan.plan import Rejection
 from gangplan.record import WAITING, GangRecord
@@ -66,7 +67,7 @@ class Told:
         if seen.group is not None and not seen.pods:
             self._say("PodGroup", f"Volcano has its PodGroup {volcano.state(seen.group)}")
         if seen.refused:
-            self._say("refused", f"its pods are refused: {seen.refused}")
+            self._say("refused", f"its pods are refused: {refused(seen.refused)}")
         for stray in volcano.strays(seen.pods, seen.record):
             self._say(stray, stray)
         removed = cleaned(seen.job, seen.pods)
