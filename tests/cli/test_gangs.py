@@ -371,6 +371,9 @@ def test_logs_of_pods_that_are_gone_are_those_that_were_kept(cluster, tmp_path):
     cluster.server.settle()
     assert cluster("logs", "runs", "worker-1", *N).stdout == "kept\n"
     assert cluster("logs", "runs", *N).stdout.count("hello from") == 5
+    told = words(cluster("logs", "runs", "nosuch-0", *N, code=1).stderr)
+    every = ", ".join(f"worker-{index}" for index in range(6))
+    assert f"default/runs has no replica nosuch-0; it has {every}" in told, "also those that are kept only"
     cluster.server.delete(TFJOB, "runs", namespace="default")
     cluster.server.delete(GANG, "runs", namespace="default")
     cluster.server.settle()
@@ -596,6 +599,11 @@ def test_gangs_are_watched_until_ctrl_c(cluster, monkeypatch):
         ["waits", "research", "Gone"],
     ]
     assert done.stderr == ""
+
+
+def test_who_watches_where_there_is_no_gang_yet_is_told(cluster, monkeypatch):
+    done = watched(cluster, monkeypatch, lambda: None, words=("-n", "nowhere"))
+    assert done.stderr == "no gangs yet; the first is waited for, until Ctrl-C\n"
 
 
 def test_a_gang_of_the_same_name_that_comes_between_two_looks_is_another(cluster, monkeypatch):

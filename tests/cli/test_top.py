@@ -129,3 +129,15 @@ def test_this_machine_is_shown_too(cluster):
     assert [line.split()[0] for line in told if "cpu" in line] == ["node-0", "node-1", "all"]
     assert cluster("top", "jobs").stdout == "nothing holds room\n"
     assert cluster("top", "queues").stdout == "no queues\n"
+
+
+def test_a_resource_that_no_node_has_is_named_with_those_that_there_are(cluster):
+    told = " ".join(
+        cluster("top", "nodes", "-A", "--resource", "foo", "--resource", "cpu", code=3).stderr.split()
+    )
+    assert "--resource: foo: no node has it; known: cpu, memory, nvidia.com/gpu, pods" in told
+
+
+def test_what_is_shown_of_this_machine_says_so(cluster):
+    assert "of the nodes of this machine; for a Kubernetes cluster add -A" in cluster("top", "nodes").stderr
+    assert cluster("top", "nodes", "-A").stderr == ""

@@ -231,9 +231,9 @@ def test_a_placed_gang_is_told_where_and_what_its_traffic_costs(two_racks, busy)
     assert explain("first", two_racks, busy).as_text() == (
         "first may start: all 4 replicas have a place, on 2 nodes of rack z1/r1.\n"
         "\n"
-        "  role    replicas  node\n"
-        "  worker  0\N{EN DASH}1       n2\n"
-        "  worker  2\N{EN DASH}3       n3\n"
+        "  role    indices  node\n"
+        "  worker  0\N{EN DASH}1      n2\n"
+        "  worker  2\N{EN DASH}3      n3\n"
         "\n"
         "Its traffic costs 4; with all replicas on one node it would be 0."
     )

@@ -74,6 +74,8 @@ def summary(record: GangRecord) -> dict[str, Any]:
 def _watch(gangs: Gangs, output: render.Format, *, everywhere: bool) -> None:
     """Print all gangs, then those that change, until Ctrl-C."""
     rows = render.Rows(_header(everywhere=everywhere), cut="reason")
+    if not gangs.records():
+        render.progress("no gangs yet; the first is waited for, until Ctrl-C")
     try:
         for record, is_gone in _changes(gangs):
             if output is render.Format.TABLE:

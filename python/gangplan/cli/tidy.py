@@ -22,7 +22,8 @@ def seconds(text: str) -> float:
     """Read a span of time such as ``7d``."""
     found = re.fullmatch(r"(\d{1,9})([smhd])", text)
     if found is None:
-        raise typer.BadParameter(f"wants a number and one of s, m, h, d, such as 7d, not {text!r}")
+        message = f"wants a number and one of s, m, h, d, such as 7d, not {text!r}"
+        raise typer.BadParameter(message, param_hint="--older-than")
     return float(found[1]) * UNITS[found[2]]
 
 
@@ -59,8 +60,9 @@ def prune(
                 if output is render.Format.TABLE:
                     where = "" if item.path is None else f" in {item.path}"
                     verb = "would be removed" if dry_run else "removed"
+                    job = " with its TFJob and its pods" if item.kind == "gang" and place.is_cluster else ""
                     render.say(
-                        f"{item.kind} {item.name}{where} {verb}, {render.age(time.time() - item.at)} old",
+                        f"{item.kind} {item.name}{job}{where} {verb}, {render.age(time.time() - item.at)} old",
                         now=True,
                     )
     finally:

@@ -10,7 +10,8 @@ from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place
 from gangplan.cli.solve import read_snapshot
-from gangplan.holdings import is_gpu, of_jobs, of_nodes, of_queues
+from gangplan.errors import InvalidInput, Problem
+from gangplan.holdings import NodesLoad, is_gpu, of_jobs, of_nodes, of_queues
 from gangplan.record import GangRecord
 from gangplan.snapshot import Snapshot
 
@@ -49,6 +50,7 @@ def nodes(
     if output is not render.Format.TABLE:
         render.emit(found, output)
         return
+    _see_that_there_is(resource, found)
     rows = [
         (name, state, share.resource, share.capacity, share.used, share.reserved, share.free)
         for name, state, shares in (
@@ -156,12 +158,31 @@ def queues(
 def _read(file: str | None, place: Place) -> tuple[Snapshot, tuple[GangRecord, ...]]:
     """The cluster with its gangs, and their records, which a snapshot has none of."""
     if file is None:
+        if not place.is_cluster:
+            render.progress("of the nodes of this machine; for a Kubernetes cluster add -A")
         with place.open() as gangs:
             return gangs.survey()
     given = (place.kubeconfig, place.context, place.namespace)
     if place.everywhere or any(value is not None for value in given):
         raise typer.BadParameter("does not go with a cluster: give one of both", param_hint="--file")
     return read_snapshot(file), ()
+
+
+def _see_that_there_is(wanted: Sequence[str] | None, found: NodesLoad) -> None:
+    """See that some node has the resources that are to be shown.
+
+    Raises:
+        InvalidInput: None has; those that there are are named.
+    """
+    known = {share.resource for node in found.nodes for share in node.shares}
+    message = f"no node has it; known: {', '.join(sorted(known)) or 'none'}"
+    problems = [
+        Problem("--resource", "UNKNOWN_NAME", f"{each}: {message}")
+        for each in wanted or ()
+        if each not in known
+    ]
+    if problems:
+        raise InvalidInput(problems, "top nodes")
 
 
 def _is_shown(resource: str, wanted: Sequence[str] | None) -> bool:

@@ -3,7 +3,7 @@
 import logging
 import queue
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -214,7 +214,7 @@ class KubeGangs:
                     for text in file:
                         yield each, text.rstrip("\n")
         if not found:
-            raise self._silent(name, replica, record, pods)
+            raise self._silent(name, replica, record, {*pods, *kept})
 
     def _log(self, pod: Object) -> Iterator[str]:
         if restarts(pod):
@@ -293,14 +293,14 @@ class KubeGangs:
         return {} if folder is None else {path.stem: path for path in folder.glob("*.log")}
 
     def _silent(
-        self, name: str, replica: str | None, record: GangRecord | None, pods: dict[str, Object]
+        self, name: str, replica: str | None, record: GangRecord | None, known: Collection[str]
     ) -> NotFound:
         namespace, short = split_name(name)
-        if record is None and not pods:
+        if record is None and not known:
             return self._unknown(name)
         stands = "" if record is None else f"; it is {record.standing}"
-        if replica is not None and pods and replica not in pods:
-            message = f"{name} has no replica {replica}; it has {', '.join(sorted(pods))}"
+        if replica is not None and known and replica not in known:
+            message = f"{name} has no replica {replica}; it has {', '.join(sorted(known))}"
         else:
             message = f"nothing that {replica or 'a replica'} of {name} has said is still here{stands}"
         return NotFound(message, verb="logs", kind="Gang", name=short, namespace=namespace)

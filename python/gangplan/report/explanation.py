@@ -103,7 +103,7 @@ def explain(
         gang=name,
         headline=f"{name} {'has its room' if reserved else 'runs'}: "
         f"{_whole(gang)} {'has its' if len(own) == 1 else 'have their'} place.",
-        header=("role", "replicas", "node"),
+        header=("role", "indices", "node"),
         rows=_place_rows(gang, places),
         notes=(note,) if note else (),
     )
@@ -151,7 +151,7 @@ def _placed(gang: Gang, snapshot: Snapshot, plan: Plan, own: Sequence[Running], 
     return Explanation(
         gang=gang.name,
         headline=f"{headline}, {_where(snapshot, set(places.values()))}.",
-        header=("role", "replicas", "node"),
+        header=("role", "indices", "node"),
         rows=_place_rows(gang, places),
         notes=tuple(notes),
     )
