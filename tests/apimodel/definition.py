@@ -46,6 +46,7 @@ BUILT_IN = (
         for kind in (
             CONFIG_MAP,
             kinds.EVENT,
+            kinds.LIMIT_RANGE,
             kinds.PRIORITY_CLASS,
             kinds.ACCOUNT,
             kinds.ENDPOINTS,

@@ -15,7 +15,7 @@ from cli.clusters import CRDS, Commands, new_server
 from gangplan.cli import submit as command
 from gangplan.errors import Busy, Forbidden, Refused, Unreachable
 from gangplan.kube.cluster import KubeCluster
-from gangplan.kube.kinds import GANG, LEASE, NODE, POD, QUOTA, TFJOB
+from gangplan.kube.kinds import GANG, LEASE, LIMIT_RANGE, NODE, POD, QUOTA, TFJOB
 
 TEMPLATE = "$.spec.tfReplicaSpecs.Worker.template.spec"
 _POD = {
@@ -318,6 +318,24 @@ def test_what_a_quota_can_never_allow_is_refused_at_once(cluster):
     assert "quota" in told
     assert "default" in told
     assert cluster.server.list(TFJOB).items == ()
+
+
+def test_a_job_that_does_not_say_what_a_quota_counts_is_refused_before_it_waits(cluster):
+    """Its pods would be, one by one, while it holds its room."""
+    hard = {"hard": {"limits.cpu": "9", "limits.memory": "9Gi", "requests.cpu": "9"}}
+    cluster.server.create(QUOTA, {"metadata": {"name": "team", "namespace": "default"}, "spec": hard})
+    words = ("submit", "--name", "j", "--image", "i", "--workers", "1", "--worker-gpus", "1", "--dry-run")
+    told = " ".join(cluster(*words, code=3).stderr.split())
+    for resource in ("cpu", "memory"):
+        path = f"{TEMPLATE}.containers[0].resources.limits.{resource}"
+        assert f"{path}: must be given: the quota team counts it" in told
+    assert "requests.cpu" not in told
+    defaults = {"type": "Container", "default": {"cpu": "2", "memory": "2Gi"}}
+    about = {"metadata": {"name": "defaults", "namespace": "default"}}
+    cluster.server.create(LIMIT_RANGE, {**about, "spec": {"limits": [defaults]}})
+    assert "may start" in cluster(*words).stdout
+    cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == "LimitRange" else None
+    assert "may start" in cluster(*words).stdout, "who may not know finds out when pods are made"
 
 
 @pytest.fixture

@@ -206,7 +206,7 @@ _IN_ROLE = (
     (r"\.replicas", "{count}"),
     (r".*\.image", "{image}"),
     (r".*\.resources\.requests\.(cpu|memory).*", r"--{role}-\1"),
-    (r".*\.resources\b.*", "--{role}-gpus"),
+    (r".*\.resources\b(?!\.limits\.(cpu|memory)).*", "--{role}-gpus"),
     (r".*\.env\b.*", "--env"),
     (r".*\.command\b.*", "COMMAND"),
     (r".*\.(volumes|volumeMounts)\b.*", "--volume"),

@@ -216,6 +216,7 @@ def _acceptable(
     """The submission as this cluster can take it; in a dry run also by whom its name is taken, empty: it is free."""
     from gangplan.kube.entry import see_that_it_is_taken
     from gangplan.kube.priority import with_priority
+    from gangplan.kube.quota_needs import see_that_quotas_are_told
     from gangplan.kube.same_run import see_that_no_other_has_it
     from gangplan.kube.volcano_queue import with_volcano_queue
     from gangplan.kube.volumes import with_claims
@@ -225,6 +226,7 @@ def _acceptable(
     wanted = with_volcano_queue(api, with_priority(api, with_claims(api, asked)))
     try:
         see_that_it_is_taken(api, wanted)
+        see_that_quotas_are_told(api, wanted)
     except Forbidden as error:
         if not dry_run:
             raise

@@ -22,6 +22,7 @@ from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
 from gangplan.kube.patient import PatientApi, PatientCluster
 from gangplan.kube.priority import with_priority
+from gangplan.kube.quota_needs import see_that_quotas_are_told
 from gangplan.kube.shapes import as_it_stands
 from gangplan.kube.store import GangStore
 from gangplan.kube.submission import Submission, submission
@@ -96,6 +97,7 @@ class OnCluster:
             message = f"must be left out, or be {self._namespace}, where this run is"
             raise InvalidInput([Problem("$.metadata.namespace", "CONTRADICTION", message)], "tfjob_yaml")
         wanted = with_priority(self._api, with_claims(self._api, self._submission(manifest, now)))
+        see_that_quotas_are_told(self._api, wanted)
         wanted = with_volcano_queue(self._api, wanted)
         terms = self._run.settings.terms
         return as_it_stands(wanted, self._cluster, self.store(), now=now, terms=terms).gang
