@@ -116,6 +116,8 @@ def test_the_room_of_a_suspended_gang_is_for_others_who_then_keep_it(running):
     assert "not admitted in time: needs 300m cpu" in answer["reason"]
     assert "Pending at position 1" in done.stderr
     assert (running.stands, running.pods) == ("Suspended", 0)
+    told = json.loads(running("get", "j", "-o", "json").stdout)["reason"]
+    assert told.startswith("suspended again: not admitted in time: needs 300m cpu")
     running.server.delete(GANG, "other", namespace="default")
     running("resume", "j")
     assert running.stands == "Bound"
@@ -207,6 +209,13 @@ def test_a_gang_that_waits_is_put_aside_and_waits_again(running):
     done = running("resume", "waits").stdout
     assert "default/waits: waits again: it had no TFJob yet: who submitted it goes on with it" in done
     assert "nothing to resume of default/waits: it is Pending" in running("resume", "waits", code=1).stderr
+
+
+def test_what_is_suspended_is_told_as_a_document(running):
+    would = json.loads(running("suspend", "j", "--dry-run", "-o", "json").stdout)
+    assert would == {"name": "default/j", "phase": "Bound", "text": "default/j (Bound) would be suspended"}
+    done = json.loads(running("suspend", "j", "-o", "json").stdout)
+    assert (done["name"], done["phase"]) == ("default/j", "Suspended")
 
 
 def test_a_dry_run_suspends_and_resumes_nothing(running):
@@ -312,6 +321,20 @@ def test_who_interrupts_is_told_what_goes_on_with_it_and_what_stands(running):
     running("suspend", "j")
     running.meanwhile = interrupt
     assert "default/j is suspended again" in running("resume", "j", code=130).stderr
+
+
+def test_an_operator_that_does_not_run_is_told_while_pods_are_waited_for(running):
+    """Nobody ends them, and Ctrl-C is pressed in the end."""
+    running.world.sleep, passed = lambda _: None, running.world.time
+
+    def happen() -> None:
+        passed[0] += 1.0
+        if passed[0] > 200.0:
+            raise KeyboardInterrupt
+
+    running.meanwhile = happen
+    told = running("suspend", "j", code=130).stderr
+    assert "nothing has looked at the TFJob of default/j for 60 s: is the training-operator" in told
 
 
 def test_a_job_that_ends_before_it_is_suspended_has_ended(running):

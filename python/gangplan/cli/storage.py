@@ -127,10 +127,6 @@ def hostpath(
 
     namespace = namespace or own_namespace(kubeconfig=kubeconfig, context=context)
     place = HostPath(path=path or f"{FOLDERS}/{namespace}/{name}")
-    warning = (
-        f"{place.path} is a folder of each node by itself: on several machines each replica would see its own"
-    )
-    render.progress(f"note: {warning}; use gangplan storage nfs or nas there")
     _share(place, name, size, namespace, apply, dry_run, kubeconfig, context, output)
 
 
@@ -149,7 +145,7 @@ def _share(
     from gangplan.kube.client import connect
     from gangplan.kube.own_namespace import own_namespace
     from gangplan.kube.provision import provide, until_bound
-    from gangplan.kube.storage import Share, see_that_it_can_be
+    from gangplan.kube.storage import HostPath, Share, see_that_it_can_be
 
     where = namespace or own_namespace(kubeconfig=kubeconfig, context=context)
     share = Share(name=name, namespace=where, size=size, place=place)
@@ -158,6 +154,9 @@ def _share(
         raise typer.BadParameter(
             "goes with --apply: without it nothing is made anyway", param_hint="--dry-run"
         )
+    if isinstance(place, HostPath):
+        note = f"{place.path} is a folder of each node by itself: on several machines each replica would see its own"
+        render.progress(f"note: {note}; use gangplan storage nfs or nas there")
     documents = [share.volume(), share.claim()]
     if not apply:
         if output is render.Format.JSON:

@@ -24,6 +24,7 @@ def suspend(
     namespace: Namespace = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    output: Output = render.Format.TABLE,
 ) -> None:
     """Put a gang aside: its room is given back, and it waits for none until it is resumed.
 
@@ -34,15 +35,21 @@ def suspend(
     """
     place = Place(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, names=(name,))
     with place.open() as gangs, interrupting():
-        if dry_run:
-            render.say(f"{_standing(gangs, name)} would be suspended")
-            return
+        full = gangs.full_name(name)
         try:
-            render.say(gangs.suspend(name, tell=render.progress))
+            text = (
+                f"{_standing(gangs, name)} would be suspended"
+                if dry_run
+                else gangs.suspend(name, tell=render.progress)
+            )
         except KeyboardInterrupt:
-            full = gangs.full_name(name)
             render.progress(f"pods of {full} may still be ending: gangplan suspend {full} goes on with it")
             raise
+        phase = gangs.look(name).record.phase if output is not render.Format.TABLE else ""
+    if output is render.Format.TABLE:
+        render.say(text)
+    else:
+        render.emit({"name": full, "phase": phase, "text": text}, output)
 
 
 @exits.guarded

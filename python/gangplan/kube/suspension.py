@@ -72,7 +72,7 @@ class Suspension:
             raise _nothing(name, "suspend", f"its TFJob has ended ({state_of(job)})")
         self._see_that_it_can_be(job, suspend=True)
         self._set_aside(record, REASON)
-        told = ""
+        told, since = "", self._cluster.clock()
         while (job := self._job(name, record.run_id)) is not None:
             if _has_ended(job):
                 return self._has_ended_meanwhile(record, job)
@@ -84,7 +84,10 @@ class Suspension:
             left = ", ".join(sorted(replica_name(pod) for pod in pods))
             if left != told:
                 self._tell(f"{name}: waits for {left} to end")
-                told = left
+                told, since = left, self._cluster.clock()
+            if state_of(job) != "Suspended" and self._cluster.clock() - since >= CONTROLLER_S:
+                self._tell(_nobody_looks(name))
+                since = self._cluster.clock()
             self._sleep(POLL_S)
         return f"{name} suspended; it had no TFJob"
 
@@ -129,7 +132,7 @@ class Suspension:
                     self._tell(f"{name} is suspended again")
             raise
         if refused is not None:
-            self._put_back(record)
+            self._put_back(record, f"suspended again: {refused.reason}")
             return refused
         return Resumed(
             name=name,
@@ -194,15 +197,14 @@ class Suspension:
             elif state_of(job) != "Suspended":
                 return
             elif self._cluster.clock() >= deadline:
-                message = f"nothing has looked at the TFJob of {name} for {CONTROLLER_S:.0f} s: is the training-operator running?"
-                raise Unreachable(message, verb="update", kind=TFJOB.name, name=name)
+                raise Unreachable(_nobody_looks(name), verb="update", kind=TFJOB.name, name=name)
             self._sleep(POLL_S)
         raise _nothing(name, "resume", "its TFJob was deleted")
 
-    def _put_back(self, record: GangRecord) -> bool:
+    def _put_back(self, record: GangRecord, reason: str = REASON) -> bool:
         """Suspend a gang again that could not be gone on with, unless it has ended; whether it was."""
         try:
-            self._set_aside(record, REASON)
+            self._set_aside(record, reason)
             job = self._job(record.name, record.run_id)
             if job is not None and not _is_suspended(job) and not _has_ended(job):
                 self._patch(job, suspend=True)
@@ -298,6 +300,10 @@ class Suspension:
     def _pods(self, name: str, run: str) -> tuple[Object, ...]:
         namespace, short = split_name(name)
         return self._api.list(POD, namespace=namespace, labels=f"{JOB_NAME}={short},{RUN_ID}={run}").items
+
+
+def _nobody_looks(name: str) -> str:
+    return f"nothing has looked at the TFJob of {name} for {CONTROLLER_S:.0f} s: is the training-operator running?"
 
 
 def _changed(*, suspend: bool) -> Object:
