@@ -5,7 +5,9 @@ import time
 
 import pytest
 import yaml
-from cli.clusters import Commands, new_server
+from cli.clusters import ALLOCATABLE, Commands, new_server
+
+from gangplan.kube.kinds import NODE
 
 GPU = "nvidia.com/gpu"
 
@@ -141,3 +143,12 @@ def test_a_resource_that_no_node_has_is_named_with_those_that_there_are(cluster)
 def test_what_is_shown_of_this_machine_says_so(cluster):
     assert "of the nodes of this machine; for a Kubernetes cluster add -A" in cluster("top", "nodes").stderr
     assert cluster("top", "nodes", "-A").stderr == ""
+
+
+def test_memory_is_shown_in_units_that_can_be_read(cluster):
+    """As kubelets tell it; documents have it whole."""
+    held = {"status": {"allocatable": {**ALLOCATABLE, "memory": "24683652Ki"}}}
+    cluster.server.patch(NODE, "n1", held, subresource="status")
+    told = words(cluster("top", "nodes", "-A", "--resource", "memory").stdout)
+    assert told[1:3] == ["n1 ready memory 23.5Gi 0 0 23.5Gi", "n2 ready memory 16Gi 0 0 16Gi"]
+    assert "24683652Ki" in cluster("top", "nodes", "-A", "-o", "json").stdout

@@ -13,6 +13,7 @@ from gangplan.cli.solve import read_snapshot
 from gangplan.errors import InvalidInput, Problem
 from gangplan.holdings import NodesLoad, is_gpu, of_jobs, of_nodes, of_queues
 from gangplan.record import GangRecord
+from gangplan.report.wording import rounded
 from gangplan.snapshot import Snapshot
 
 app = typer.Typer(
@@ -52,7 +53,7 @@ def nodes(
         return
     _see_that_there_is(resource, found)
     rows = [
-        (name, state, share.resource, share.capacity, share.used, share.reserved, share.free)
+        (name, state, share.resource, *map(rounded, (share.capacity, share.used, share.reserved, share.free)))
         for name, state, shares in (
             *((node.name, node.state, node.shares) for node in found.nodes),
             ("all ready", "", found.ready),
@@ -104,7 +105,7 @@ def jobs(
             str(job.replicas),
             str(job.gpus),
             job.held.get("cpu", "–"),
-            job.held.get("memory", "–"),
+            rounded(job.held.get("memory", "–")),
             "–" if job.since is None else render.age(time.time() - job.since),
         )
         for job in found
@@ -146,8 +147,8 @@ def queues(
             (
                 *head,
                 share.resource,
-                share.used,
-                *(text or "–" for text in (share.guarantee, share.deserved, share.limit)),
+                rounded(share.used),
+                *(rounded(text or "–") for text in (share.guarantee, share.deserved, share.limit)),
             )
             for share in shown
         ] or [(*head, *["–"] * 5)]

@@ -13,6 +13,10 @@ _WORDS = {"cpu": "CPU", "pods": "replica"}
 """Resources that are counted in a word; the word is given as singular."""
 
 
+_BINARY = "KMGTP"
+"""Units of bytes by powers of 1024, the first of which is Ki."""
+
+
 def printable(text: str) -> str:
     """Make a text safe for terminals, SVG and HTML; escaping the markup is another matter.
 
@@ -69,6 +73,18 @@ def amount(quantity: str, resource: str, *, gpu: str | None = None) -> str:
     if word is None or not re.fullmatch(r"-?\d+", quantity):
         return f"{quantity} {word or resource}"
     return f"{quantity} {word}{'' if quantity == '1' else 's'}"
+
+
+def rounded(quantity: str) -> str:
+    """Write an amount in bytes by its largest unit, rounded down to a tenth, ``23.5Gi``; others as they are."""
+    found = re.fullmatch(r"(\d+)([KMGT])i", quantity)
+    if found is None:
+        return quantity
+    tenths, place = int(found[1]) * 10, _BINARY.index(found[2])
+    while tenths >= 10240 and place + 1 < len(_BINARY):
+        tenths, place = tenths // 1024, place + 1
+    whole, tenth = divmod(tenths, 10)
+    return f"{whole}{f'.{tenth}' if tenth else ''}{_BINARY[place]}i"
 
 
 def is_one(quantity: str) -> bool:
