@@ -50,6 +50,13 @@ def test_a_run_that_fails_is_told_with_its_reason(terminal):
     assert left(terminal.server) == 0
 
 
+def test_a_run_that_does_not_end_is_given_up_and_removed(terminal):
+    terminal.server.plan = Plan(holds="admit")
+    told = terminal("smoke", "--timeout", "1", code=1)
+    assert "FAIL  a run ends in time: it has not ended after 1 s" in told
+    assert left(terminal.server) == 0
+
+
 def test_what_the_server_cannot_do_ends_the_trying_and_not_the_cleaning(terminal, monkeypatch):
     monkeypatch.setattr(type(terminal.server), "terminate", _refuse)
     told = terminal("smoke", code=1)

@@ -2,7 +2,7 @@
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -43,6 +43,9 @@ SMALL = {
 def smoke(
     parameter: Parameters = None,
     image: Image = None,
+    timeout: Annotated[
+        int, typer.Option("--timeout", min=1, help="Seconds that each of both runs may take.")
+    ] = 1800,
     home: Home = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -81,6 +84,7 @@ def smoke(
         arguments=arguments,
         known=beside.known,
         tell=lambda line: render.progress(f"{time.strftime('%H:%M:%S')} {line}"),
+        patience_s=timeout,
         pause_s=4 * settings(home=home).poll_s,
     )
     with interrupting():

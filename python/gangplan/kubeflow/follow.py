@@ -1,11 +1,12 @@
 """Following a run to its end: what its steps do, what they print, and how it ended."""
 
+import math
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from gangplan.errors import ClusterError, Unreachable
+from gangplan.errors import ClusterError, JobTimedOut, Unreachable
 from gangplan.kubeflow.outcome import Ending, ending
 from gangplan.kubeflow.run import Run, Step
 from gangplan.kubeflow.server import Server
@@ -73,6 +74,7 @@ def follow(
     tell: Callable[[str], None],
     logs: bool,
     pause_s: float,
+    patience_s: float = math.inf,
 ) -> tuple[Run, Ending]:
     """Wait until a run has ended, and tell what happens until then.
 
@@ -83,13 +85,17 @@ def follow(
         tell: Gets each line.
         logs: Whether what running steps print is told too.
         pause_s: Seconds between two looks.
+        patience_s: Seconds after which it is followed no longer.
 
     Raises:
+        JobTimedOut: It has not ended in time; it goes on.
         Unreachable: The server was away for too long.
         ClusterError: The run cannot be read any more.
     """
-    told, lost = _Told(), 0
+    told, lost, begun = _Told(), 0, time.monotonic()
     while True:
+        if time.monotonic() - begun > patience_s:
+            raise JobTimedOut(f"it has not ended after {patience_s:.0f} s")
         try:
             run, ended = look(server, run_id, known)
         except Unreachable as error:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gangplan.errors import ClusterError, NotFound, Refused
+from gangplan.errors import ClusterError, JobTimedOut, NotFound, Refused
 from gangplan.kubeflow.answers import Entry
 from gangplan.kubeflow.follow import Known, follow, read_log
 from gangplan.kubeflow.package import Package
@@ -42,6 +42,7 @@ class Smoke:
         known: Known,
         tell: Callable[[str], None],
         pause_s: float,
+        patience_s: float,
     ) -> None:
         """Prepare it.
 
@@ -53,9 +54,11 @@ class Smoke:
             known: What else is known of runs.
             tell: Gets each line of what the runs do.
             pause_s: Seconds between two looks at a run.
+            patience_s: Seconds that a run may take.
         """
         self._server, self._package, self._title = server, package, title
-        self._arguments, self._known, self._tell, self._pause_s = dict(arguments), known, tell, pause_s
+        self._arguments, self._known, self._tell = dict(arguments), known, tell
+        self._pause_s, self._patience_s = pause_s, patience_s
         self._runs: list[Run] = []
         self._pipeline: Entry | None = None
 
@@ -68,6 +71,8 @@ class Smoke:
         try:
             for point in self._tried():
                 report(point)
+        except JobTimedOut as error:
+            report(Point(name="a run ends in time", passed=False, found=str(error)))
         except ClusterError as error:
             report(Point(name="the server does what it is asked", passed=False, found=str(error)))
         finally:
@@ -143,7 +148,13 @@ class Smoke:
 
     def _follow(self, run: Run) -> Any:
         return follow(
-            self._server, run.id, known=self._known, tell=self._tell, logs=False, pause_s=self._pause_s
+            self._server,
+            run.id,
+            known=self._known,
+            tell=self._tell,
+            logs=False,
+            pause_s=self._pause_s,
+            patience_s=self._patience_s,
         )
 
     def _clean(self) -> Point:
