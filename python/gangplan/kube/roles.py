@@ -2,17 +2,26 @@
 
 from collections.abc import Mapping
 
-VIEW, LAUNCH, ADMIT, LEAD = "gangplan-view", "gangplan-launch", "gangplan-admit", "gangplan-lead"
+VIEW, LAUNCH, EDIT = "gangplan-view", "gangplan-launch", "gangplan-edit"
+ADMIT, LEAD = "gangplan-admit", "gangplan-lead"
+
+_OF_NAMESPACE = frozenset({LAUNCH, EDIT, LEAD})
+"""Roles that are bound in a namespace."""
 
 _LOOK = frozenset({"get", "list", "watch"})
 
 GRANTED: Mapping[str, Mapping[str, frozenset[str]]] = {
     VIEW: dict.fromkeys(("Gang", "GangQueue", "GangTopology"), _LOOK),
     LAUNCH: {
-        "TFJob": frozenset({"get", "create", "delete", "patch"}),
+        "TFJob": frozenset({"get", "create", "delete"}),
         "Pod": frozenset({"get", "list", "patch", "watch"}),
         "PersistentVolumeClaim": frozenset({"get"}),
         "Event": frozenset({"create", "list"}),
+    },
+    EDIT: {
+        "Gang": frozenset({"delete"}),
+        "TFJob": frozenset({"list", "patch"}),
+        "Pod": frozenset({"create", "delete"}),
     },
     ADMIT: {
         "Gang": frozenset({"create", "delete", "update", "patch"}),
@@ -36,7 +45,7 @@ def role_for(verb: str, kind: str, namespace: str) -> str:
         namespace: Of the object; empty: it has none, or those of all namespaces are meant.
     """
     for role, kinds in GRANTED.items():
-        if verb in kinds.get(kind, ()) and (role != LAUNCH or namespace):
+        if verb in kinds.get(kind, ()) and (role not in {LAUNCH, EDIT} or namespace):
             return role
     return ""
 
@@ -46,6 +55,8 @@ def advice(verb: str, kind: str, namespace: str) -> str:
     role = role_for(verb, kind, namespace)
     if not role:
         return "ask for a role that allows it"
-    where = f" in {namespace}" if role in (LAUNCH, LEAD) else ""
+    where = f" in {namespace}" if role in _OF_NAMESPACE else ""
+    if role == EDIT:
+        return f"ask for the role {role}{where}, which is part of the role edit of Kubernetes"
     look = f" -n {namespace}" if namespace and role != LEAD else ""
     return f"ask for the role {role}{where}; gangplan doctor{look} tells all that is missing, and the commands that give it"
