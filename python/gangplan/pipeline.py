@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
@@ -178,13 +178,16 @@ def _plain(item: Mapping[str, Any], value: Any) -> Any:
     return int(value) if item["parameterType"] == "NUMBER_INTEGER" and value is not None else value
 
 
-def read_arguments(package: Path, given: Mapping[str, str], *, local: bool = True) -> dict[str, Any]:
+def read_arguments(
+    package: Path, given: Mapping[str, str], *, local: bool = True, judged_later: Collection[str] = ()
+) -> dict[str, Any]:
     """Turn arguments from a command line into values of the pipeline's parameters.
 
     Args:
         package: The compiled pipeline.
         given: The arguments as they were written.
         local: Whether they are for KFP's local runner, which wants optional ones too.
+        judged_later: Parameters whose choices somebody else judges, together with what else is wrong with them.
 
     Raises:
         InvalidInput: Unknown names or values of the wrong type; all of them are named.
@@ -204,7 +207,8 @@ def read_arguments(package: Path, given: Mapping[str, str], *, local: bool = Tru
             wanted = _WORDS.get(known[name].kind, "text")
             problems.append(Problem(name, "WRONG_TYPE", f"must be {wanted}, not {text!r}"))
             continue
-        if (choices := known[name].choices) and values[name] not in choices:
+        choices = () if name in judged_later else known[name].choices
+        if choices and values[name] not in choices:
             words = ", ".join(map(str, choices))
             problems.append(Problem(name, "BAD_VALUE", f"must be one of {words}, not {text!r}"))
     sizes = {name: len(json.dumps(text).encode()) for name, text in given.items()}

@@ -165,7 +165,12 @@ def test_what_the_server_refuses_is_told_as_our_error_with_what_to_do(status, bo
 @pytest.mark.parametrize(
     ("status", "body", "error", "text"),
     [
-        (403, b'{"message": "user x cannot create pods/portforward"}', Forbidden, "ask for the role gangplan-edit"),
+        (
+            403,
+            b'{"message": "user x cannot create pods/portforward"}',
+            Forbidden,
+            "ask for the role gangplan-edit",
+        ),
         (404, b'{"message": "pods \\"board\\" not found", "details": {"name": "board"}}', NotFound, "board"),
         (500, b"oh", Unreachable, "500"),
         (200, b"{}", ClusterError, "200"),

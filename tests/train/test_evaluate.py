@@ -98,7 +98,7 @@ def test_a_trained_model_and_its_event_files_tell_the_same_as_the_training(train
     for event in tf.compat.v1.train.summary_iterator(str(events)):
         for value in event.summary.value:
             points.setdefault(value.tag, {})[event.step] = float(tf.make_ndarray(value.tensor))
-    assert set(points) == {"loss", "accuracy", "test_loss", "test_accuracy"}
+    assert set(points) == {"loss", "accuracy", "test_loss", "test_accuracy", "images_per_s"}
     assert points["loss"] == pytest.approx(
         {point["step"]: point["loss"] for point in training.read("history.json")}, abs=1e-5
     )

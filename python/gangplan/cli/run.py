@@ -61,10 +61,10 @@ def run(
     if tfjob is not None:
         given["tfjob_yaml"] = tfjob.read_text(encoding="utf-8")
         given.setdefault("job_name", read_tfjob(given["tfjob_yaml"], str(tfjob))["metadata"]["name"])
-    arguments = pipelines.read_arguments(package, given)
+    trains = set(PARAMETERS) <= set(pipelines.parameters(package))
+    arguments = pipelines.read_arguments(package, given, judged_later=PARAMETERS if trains else ())
     chosen = settings(home=home)
     nodes = read_cluster(cluster) if cluster is not None else None
-    trains = set(PARAMETERS) <= set(pipelines.parameters(package))
     if dry_run and not trains:
         raise ConfigError("--dry-run knows pipelines with the parameters of `train` only")
     if dry_run:
