@@ -36,7 +36,7 @@ def namespace(cluster: Cluster, new_namespace: NewNamespace) -> Iterator[str]:
     """A namespace whose jobs have given back their GPUs when the test ends."""
     name = new_namespace(cluster)
     yield name
-    cluster.kubectl("delete", "tfjobs", "--all", "-n", name, "--cascade=foreground")
+    cluster.kubectl("delete", "tfjobs", "--all", "-n", name, "--cascade=foreground", "--timeout=60s")
     cluster.wait_until("its pods are gone", lambda: not pods_of(cluster, name))
     cluster.kubectl("delete", "gangs", "--all", "-n", name)
 
@@ -253,15 +253,17 @@ def test_a_deletion_that_is_interrupted_is_gone_on_with(
     held = {"metadata": {"finalizers": ["gangplan.dev/test"]}}
     patch = ("patch", "pod", "slow-worker-0", "-n", namespace, "--type=merge", "-p")
     cluster.kubectl(*patch, json.dumps(held))
-    deletion = start("delete", "slow")
-    line = deletion.stderr.readline()
-    assert line == f"{namespace}/slow: waits for worker-0 to end\n"
-    deletion.send_signal(signal.SIGINT)
-    out, err = deletion.communicate(timeout=30)
-    assert (deletion.returncode, out) == (130, "")
-    assert "gangplan delete slow goes on with it" in err
-    assert everything(cluster, namespace)["gangs"] == ["slow"]
-    cluster.kubectl(*patch, json.dumps({"metadata": {"finalizers": None}}))
+    try:
+        deletion = start("delete", "slow")
+        line = deletion.stderr.readline()
+        assert line == f"{namespace}/slow: waits for worker-0 to end\n"
+        deletion.send_signal(signal.SIGINT)
+        out, err = deletion.communicate(timeout=30)
+        assert (deletion.returncode, out) == (130, "")
+        assert f"gangplan delete {namespace}/slow goes on with it" in err
+        assert everything(cluster, namespace)["gangs"] == ["slow"]
+    finally:
+        cluster.kubectl(*patch, json.dumps({"metadata": {"finalizers": None}}))
     gangplan("delete", "slow")
     assert everything(cluster, namespace) == {"gangs": [], "tfjobs": [], "pods": []}
 
