@@ -118,7 +118,8 @@ def quotas(exam: Exam) -> Iterator[Finding]:
     if not found:
         yield ok("quota", f"no quota limits {exam.namespace}")
     for quota in found:
-        name, amounts, spent = quota["metadata"]["name"], _amounts(quota), _spent(quota)
+        name, amounts = quota["metadata"]["name"], _amounts(quota)
+        spent = {key for key, (used, limit) in amounts.items() if used >= limit}
         if spent:
             none_ever = any(key in EVERY_POD and amounts[key][1] == 0 for key in spent)
             tell = fault if none_ever else warning
@@ -130,11 +131,6 @@ def quotas(exam: Exam) -> Iterator[Finding]:
             )
         if left := amounts.keys() - spent:
             yield ok("quota", f"used of the quota {name}: {_told(quota, left)}")
-
-
-def _spent(quota: Object) -> set[str]:
-    """Keys of a quota that are used up."""
-    return {key for key, (used, limit) in _amounts(quota).items() if used >= limit}
 
 
 def _amounts(quota: Object) -> dict[str, tuple[int, int]]:
