@@ -77,14 +77,18 @@ def packaged(name: str) -> Path:
     Raises:
         InvalidInput: There is none of this name.
     """
-    folder = Path(str(files("gangplan") / "compiled"))
-    path = folder / f"{name}.yaml"
-    if not path.is_file():
-        known = ", ".join(sorted(item.stem for item in folder.glob("*.yaml"))) or "none"
+    there = {path.stem: path for path in all_packaged()}
+    if name not in there:
+        known = ", ".join(there) or "none"
         raise InvalidInput(
             [Problem("pipeline", "UNKNOWN_NAME", f"there is no {name!r}; known: {known}")], "pipeline"
         )
-    return path
+    return there[name]
+
+
+def all_packaged() -> tuple[Path, ...]:
+    """The compiled pipelines that the package carries, by name."""
+    return tuple(sorted(Path(str(files("gangplan") / "compiled")).glob("*.yaml")))
 
 
 def compile_pipeline(

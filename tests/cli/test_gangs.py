@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import threading
 import time
 
 import pytest
@@ -11,11 +10,8 @@ import yaml
 from apimodel.server import Fault
 from builders import tfjob
 from cli.clusters import Commands, new_server
-from typer.testing import CliRunner
 
-import gangplan.kube.client
 from gangplan.cli import gang_list, place
-from gangplan.cli.main import app
 from gangplan.errors import Busy, Forbidden, Unreachable
 from gangplan.kube import own_pod
 from gangplan.kube.kept_log import kept_folder
@@ -615,33 +611,3 @@ def test_a_gang_of_the_same_name_that_comes_between_two_looks_is_another(cluster
     done = watched(cluster, monkeypatch, again, words=("-n", "team", "-o", "json"))
     phases = [json.loads(line)["phase"] for line in done.stdout.splitlines()]
     assert phases == ["Pending", "Gone", "Pending"]
-
-
-def complete(line: list[str]) -> list[str]:
-    """What a shell is told when Tab is pressed at the end of a line."""
-    words = {"COMP_WORDS": "\n".join(["gangplan", *line]), "COMP_CWORD": str(len(line))}
-    asked = {**words, "_GANGPLAN_COMPLETE": "complete_bash"}
-    done = CliRunner().invoke(app, [], prog_name="gangplan", env=asked)
-    assert done.stderr == ""
-    return done.stdout.split()
-
-
-def test_names_are_completed_from_the_cluster_that_is_meant(cluster, monkeypatch):
-    assert complete(["get", "ru"]) == [], "this machine has none"
-    assert complete(["get", *N, ""]) == ["runs", "waits"]
-    assert complete(["get", "-n", "team", "w"]) == ["waits"]
-    monkeypatch.setenv("GANGPLAN_CLUSTER", "kubernetes")
-    assert complete(["logs", "ru"]) == complete(["explain", "ru"]) == ["runs"]
-    assert complete(["delete", "runs", "default/w"]) == ["default/waits"]
-    assert complete(["suspend", "ru"]) == complete(["resume", "ru"]) == ["runs"]
-    cluster.server.faults = lambda _: Fault(error=Unreachable)
-    assert complete(["get", "ru"]) == []
-
-
-def test_a_completion_gives_up_where_the_cluster_does_not_answer(cluster, monkeypatch):
-    monkeypatch.setenv("GANGPLAN_CLUSTER", "kubernetes")
-    monkeypatch.setattr(place, "COMPLETION_S", 0.05)
-    stuck = threading.Event()
-    monkeypatch.setattr(gangplan.kube.client, "connect", lambda **_: stuck.wait())
-    assert complete(["get", "ru"]) == []
-    stuck.set()

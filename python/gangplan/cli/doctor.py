@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import gangplan
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Context, Kubeconfig, Namespace, Output
 from gangplan.config import Enforcement, settings
 from gangplan.kube.doctor.finding import Finding
@@ -18,8 +18,16 @@ SIGNS = {"ok": "ok", "note": "note", "warning": "warning", "fault": "FAULT"}
 @exits.guarded
 def doctor(
     namespace: Namespace = None,
-    volume: Annotated[str, typer.Option("--volume", metavar="CLAIM", help="A claim that jobs mount.")] = "",
-    queue: Annotated[str, typer.Option("--queue", help="A queue that jobs wait in.")] = "",
+    volume: Annotated[
+        str,
+        typer.Option(
+            "--volume", metavar="CLAIM", help="A claim that jobs mount.", autocompletion=completion.claim
+        ),
+    ] = "",
+    queue: Annotated[
+        str,
+        typer.Option("--queue", help="A queue that jobs wait in.", autocompletion=completion.queue),
+    ] = "",
     enforcement: Annotated[
         Enforcement | None,
         typer.Option(
@@ -41,7 +49,12 @@ def doctor(
     ] = True,
     skip: Annotated[
         list[str] | None,
-        typer.Option("--skip", metavar="CHECK", help="Leave out what the second column names. Repeatable."),
+        typer.Option(
+            "--skip",
+            metavar="CHECK",
+            help="Leave out what the second column names. Repeatable.",
+            autocompletion=completion.check,
+        ),
     ] = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
-from gangplan.cli.place import Place, complete_gang
+from gangplan.cli.place import Place
 from gangplan.cli.solve import read_snapshot
 from gangplan.errors import NotFound
 from gangplan.gangs import ON_THIS_MACHINE
@@ -21,7 +21,9 @@ def explain(
     gang: Annotated[
         str | None,
         typer.Argument(
-            metavar="[GANG]", help="The gang; without it all that wait.", autocompletion=complete_gang
+            metavar="[GANG]",
+            help="The gang; without it all that wait.",
+            autocompletion=completion.gang_to_explain,
         ),
     ] = None,
     file: Annotated[

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.gang_list import summary
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
-from gangplan.cli.place import Place, complete_gang
+from gangplan.cli.place import Place
 from gangplan.gangs import GangView, Removal
 from gangplan.signals import interrupting
 
@@ -24,7 +24,9 @@ class LineFormat(StrEnum):
     JSON = "json"
 
 
-Name = Annotated[str, typer.Argument(metavar="GANG", help="Name of the gang.", autocompletion=complete_gang)]
+Name = Annotated[
+    str, typer.Argument(metavar="GANG", help="Name of the gang.", autocompletion=completion.gang)
+]
 
 
 @exits.guarded
@@ -76,6 +78,7 @@ def logs(
         typer.Argument(
             metavar="[REPLICA]",
             help="Such as worker-0; without it all, one after the other, or as lines come.",
+            autocompletion=completion.replica,
         ),
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until they end.")] = False,
@@ -114,7 +117,7 @@ def logs(
 @exits.guarded
 def delete(
     names: Annotated[
-        list[str], typer.Argument(metavar="GANG...", help="Names of gangs.", autocompletion=complete_gang)
+        list[str], typer.Argument(metavar="GANG...", help="Names of gangs.", autocompletion=completion.gang)
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be deleted.")] = False,
     home: Home = None,

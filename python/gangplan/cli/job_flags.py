@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from gangplan.cli import completion
 from gangplan.cli.flag_groups import flag
 from gangplan.errors import InvalidInput, Problem
 
@@ -60,7 +61,7 @@ class JobFlags:
     keep: int | None = _flag(
         "--keep", "Seconds that the ended job is kept for its logs.", min=0, show_default=str(KEEP_S)
     )
-    queue: str | None = _flag("--queue", "Queue that it waits in.", _PLACE)
+    queue: str | None = _flag("--queue", "Queue that it waits in.", _PLACE, autocompletion=completion.queue)
     priority: int | None = _flag("--priority", "Higher comes first in its queue.", _PLACE, show_default="0")
     required: str | None = _flag("--required", "Topology level that it must not cross.", _PLACE)
     preferred: str | None = _flag("--preferred", "Topology level that it should not cross.", _PLACE)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import typer
 
+from gangplan.cli import completion
 from gangplan.config import settings
 from gangplan.errors import NotFound
 from gangplan.kubeflow.access import access
@@ -46,13 +47,24 @@ CookieFile = Annotated[
 CaFile = Annotated[
     Path | None, typer.Option("--ca-file", help="File with the certificates that the server's is checked by.")
 ]
-Pipeline = Annotated[str, typer.Argument(help="Name of a packaged pipeline, or a compiled YAML file.")]
+Pipeline = Annotated[
+    str,
+    typer.Argument(
+        help="Name of a packaged pipeline, or a compiled YAML file.", autocompletion=completion.pipeline
+    ),
+]
 RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="Id of the run, or its name: the newest of that name.")
 ]
 Parameters = Annotated[
     list[str] | None,
-    typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A pipeline parameter."),
+    typer.Option(
+        "--parameter",
+        "-p",
+        metavar="NAME=VALUE",
+        help="A pipeline parameter.",
+        autocompletion=completion.parameter,
+    ),
 ]
 
 

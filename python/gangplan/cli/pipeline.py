@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import exits, pipeline_run, pipeline_smoke, pipeline_upload, render
+from gangplan.cli import completion, exits, pipeline_run, pipeline_smoke, pipeline_upload, render
 from gangplan.cli.options import Output
 from gangplan.errors import ConfigError
 
@@ -37,7 +37,10 @@ app = typer.Typer(no_args_is_help=True, help="Pipelines on Kubeflow: compile, up
 @app.command(name="compile")
 @exits.guarded
 def compile_pipelines(
-    name: Annotated[str | None, typer.Argument(help="Name of a pipeline; without it, all.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Name of a pipeline; without it, all.", autocompletion=completion.pipeline),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(

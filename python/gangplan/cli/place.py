@@ -1,19 +1,13 @@
 """Whose gangs a command is about: those of this machine, or of a Kubernetes cluster."""
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
 from gangplan.config import settings
 from gangplan.gangs import Gangs
-
-COMPLETION_S = 2.0
-"""Seconds that a completion may take: who presses Tab waits for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,29 +61,3 @@ class Place:
                 chosen=chosen,
                 sleep=time.sleep,
             )
-
-
-def complete_gang(context: typer.Context, incomplete: str) -> list[str]:
-    """Complete names of gangs on the command line; none if it takes long or cannot be done."""
-    given = context.params
-    place = Place(
-        home=given.get("home"),
-        kubeconfig=given.get("kubeconfig"),
-        context=given.get("context"),
-        namespace=given.get("namespace"),
-        everywhere="/" in incomplete,
-    )
-    found: list[str] = []
-
-    def ask() -> None:
-        try:
-            with place.open() as gangs:
-                found.extend(record.name for record in gangs.records())
-        except Exception:  # noqa: BLE001 - completion must never print an error
-            return
-
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(COMPLETION_S)
-    short = {name if "/" in incomplete else name.rpartition("/")[2] for name in found}
-    return sorted(name for name in short if name.startswith(incomplete))

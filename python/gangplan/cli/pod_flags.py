@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gangplan.cli import render
+from gangplan.cli import completion, render
 from gangplan.cli.flag_groups import flag
 
 _PANEL = "Serverless and virtual nodes"
@@ -20,6 +20,7 @@ class PodFlags:
         "virtual-kubelet), one of yours in profiles/ or ~/.config/gangplan/profiles, or the path of a file.",
         _PANEL,
         metavar="NAME|FILE",
+        autocompletion=completion.profile,
     )
     eci_spec: list[str] | None = flag(  # noqa: RUF009 - it makes a field, as field() does
         "--eci-spec",

@@ -35,10 +35,15 @@ def profile_text(given: str) -> tuple[str, str]:
         if file.is_file():
             return file.read_bytes().decode("utf-8", "replace"), str(file)
     where = ", ".join(str(folder) for folder in folders())
-    known = ", ".join(sorted({name for folder in folders() for name in _names(folder)}))
+    known = ", ".join(names())
     raise ConfigError(
         f"--profile {given}: there is none of that name in {where}; known: {known}; a path names a file"
     )
+
+
+def names() -> tuple[str, ...]:
+    """Names of all profiles that there are."""
+    return tuple(sorted({name for folder in folders() for name in _names(folder)}))
 
 
 def _names(folder: Path | Traversable) -> Iterator[str]:

@@ -6,14 +6,16 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.cli.snapshot import amounts
 from gangplan.errors import NotFound, Problem
 from gangplan.inventory import QueueUse
 
 app = typer.Typer(help="Show and set the queues of a Kubernetes cluster.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.")]
+Name = Annotated[
+    str, typer.Argument(metavar="QUEUE", help="Name of the queue.", autocompletion=completion.queue)
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")]
 
 
@@ -93,7 +95,10 @@ def get(
 def set_queue(
     name: Name,
     parent: Annotated[
-        str | None, typer.Option("--parent", metavar="QUEUE", help='The queue above; "" for none.')
+        str | None,
+        typer.Option(
+            "--parent", metavar="QUEUE", help='The queue above; "" for none.', autocompletion=completion.queue
+        ),
     ] = None,
     limit: Annotated[list[str] | None, _amounts_option("--limit", "Never passed.")] = None,
     deserved: Annotated[list[str] | None, _amounts_option("--deserved", "What it gets first.")] = None,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Home, Output
 from gangplan.config import Settings, settings
 from gangplan.errors import ConfigError, InvalidInput, Problem
@@ -15,12 +15,21 @@ from gangplan.snapshot import Snapshot
 @exits.guarded
 def run(
     pipeline: Annotated[
-        str, typer.Argument(help="Name of a packaged pipeline, or a compiled YAML file.")
+        str,
+        typer.Argument(
+            help="Name of a packaged pipeline, or a compiled YAML file.", autocompletion=completion.pipeline
+        ),
     ] = "train",
     local: Annotated[bool, typer.Option("--local", help="Run on this machine, without a cluster.")] = False,
     parameter: Annotated[
         list[str] | None,
-        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A pipeline parameter."),
+        typer.Option(
+            "--parameter",
+            "-p",
+            metavar="NAME=VALUE",
+            help="A pipeline parameter.",
+            autocompletion=completion.parameter,
+        ),
     ] = None,
     data: Annotated[str | None, typer.Option("--data", help="Short for -p data_source=…")] = None,
     tfjob: Annotated[

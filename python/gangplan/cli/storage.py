@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Context, Everywhere, Kubeconfig, Namespace, Output
 
 if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
@@ -236,7 +236,9 @@ def list_storage(
 @app.command()
 @exits.guarded
 def check(
-    name: Annotated[str, typer.Argument(metavar="CLAIM", help="Name of the claim.")],
+    name: Annotated[
+        str, typer.Argument(metavar="CLAIM", help="Name of the claim.", autocompletion=completion.claim)
+    ],
     namespace: Namespace = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,

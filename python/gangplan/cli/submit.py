@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.dry_run import show
 from gangplan.cli.flag_groups import takes
 from gangplan.cli.job_flags import JobFlags, manifest_of, told_by_flags
@@ -81,6 +81,7 @@ def submit(
             "--volume",
             metavar="CLAIM:/PATH",
             help="A PersistentVolumeClaim that every replica mounts there. Repeatable.",
+            autocompletion=completion.mount,
         ),
     ] = None,
     enforcement: Annotated[

@@ -4,21 +4,22 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Context, Home, Kubeconfig, Namespace, Output
-from gangplan.cli.place import Place, complete_gang
+from gangplan.cli.place import Place
 from gangplan.cli.where_it_runs import where_it_runs
 from gangplan.gangs import Gangs
 from gangplan.signals import interrupting
-
-Name = Annotated[str, typer.Argument(metavar="GANG", help="Name of the gang.", autocompletion=complete_gang)]
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 
 
 @exits.guarded
 def suspend(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="GANG", help="Name of the gang.", autocompletion=completion.gang_to_suspend),
+    ],
     dry_run: DryRun = False,
     home: Home = None,
     namespace: Namespace = None,
@@ -54,7 +55,10 @@ def suspend(
 
 @exits.guarded
 def resume(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="GANG", help="Name of the gang.", autocompletion=completion.gang_to_resume),
+    ],
     wait_s: Annotated[
         int,
         typer.Option("--queue-wait", min=0, help="Seconds to wait for room before it is suspended again."),

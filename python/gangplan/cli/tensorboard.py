@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Context, Home, Kubeconfig, Namespace
-from gangplan.cli.place import Place, complete_gang
+from gangplan.cli.place import Place
 from gangplan.config import settings
 from gangplan.errors import ClusterError
 from gangplan.signals import interrupting, uninterrupted
@@ -25,7 +25,7 @@ LOOK_S = 2.0
 @exits.guarded
 def tensorboard(
     job: Annotated[
-        str, typer.Argument(metavar="JOB", help="Name of the gang.", autocompletion=complete_gang)
+        str, typer.Argument(metavar="JOB", help="Name of the gang.", autocompletion=completion.gang_that_ran)
     ],
     port: Annotated[
         int, typer.Option("--port", "-p", min=0, max=65535, help="Port of this machine; 0: any.")
@@ -47,6 +47,7 @@ def tensorboard(
         typer.Option(
             "--volume",
             help="CLAIM:PATH with the events, for a job that is gone or mounts others; repeatable.",
+            autocompletion=completion.mount,
         ),
     ] = None,
     image: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gangplan.cli import exits, render
+from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place
 from gangplan.cli.solve import read_snapshot
@@ -24,7 +24,12 @@ File = Annotated[
 ]
 Resource = Annotated[
     list[str] | None,
-    typer.Option("--resource", help="Only these. Repeatable.", show_default="cpu, memory and GPUs"),
+    typer.Option(
+        "--resource",
+        help="Only these. Repeatable.",
+        show_default="cpu, memory and GPUs",
+        autocompletion=completion.resource,
+    ),
 ]
 
 
