@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from gangplan.moments import Moment
 from gangplan.plan import Plan
 from gangplan.record import GangRecord
 from gangplan.runtime import ReplicaStatus
@@ -32,7 +33,7 @@ class Condition:
         message: Its words.
     """
 
-    at: float | None
+    at: Moment | None
     type: str
     holds: bool
     message: str
@@ -50,7 +51,7 @@ class Occurrence:
         count: How often.
     """
 
-    at: float | None
+    at: Moment | None
     about: str
     reason: str
     message: str
@@ -125,7 +126,7 @@ class Pruned:
 
     kind: Literal["gang", "TFJob", "job files", "kept logs"]
     name: str
-    at: float
+    at: Moment
     path: str | None = None
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from gangplan.moments import Moment
 from gangplan.record import HOLDING, GangRecord
 from gangplan.request import Amounts, held_by, requests_of
 from gangplan.snapshot import Node, Running, Snapshot
@@ -83,7 +84,7 @@ class JobLoad:
     replicas: int
     held: Mapping[str, str]
     gpus: int
-    since: float | None
+    since: Moment | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from gangplan.moments import Moment
 from gangplan.request import Amounts, held_by, requests_of
 from gangplan.snapshot import Gang, Queue, Running, Snapshot
 from gangplan.solver import format_quantity, parse_quantity
@@ -102,7 +103,7 @@ class Inventory:
     """All of it, each sequence by name.
 
     Attributes:
-        now: The moment, in seconds since 1970; 0: not known.
+        now: The moment, in seconds since 1970; None: not known.
         nodes: The nodes.
         resources: The resources that a node has or somebody holds.
         levels: The topology from coarse to fine.
@@ -112,7 +113,7 @@ class Inventory:
         terminating: Replicas and pods that are leaving.
     """
 
-    now: int
+    now: Moment | None
     nodes: tuple[NodeUse, ...]
     resources: tuple[ResourceUse, ...]
     levels: tuple[Level, ...]
@@ -133,7 +134,7 @@ def take_stock(snapshot: Snapshot) -> Inventory:
     there = {node.name: _parsed(node.allocatable) for node in nodes}
     gangs = _gangs(snapshot.gangs, [holder for holder, _ in staying])
     return Inventory(
-        now=snapshot.now,
+        now=snapshot.now or None,
         nodes=tuple(
             NodeUse(
                 name=node.name,

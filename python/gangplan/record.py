@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
+from gangplan.moments import Moment
 from gangplan.plan import Rejection
 from gangplan.snapshot import Gang
 
@@ -52,7 +53,7 @@ class Reservation:
     """
 
     placement: Mapping[str, tuple[str, ...]]
-    expires_at: float | None
+    expires_at: Moment | None
 
     @property
     def nodes(self) -> frozenset[str]:
@@ -83,7 +84,7 @@ class Event:
         reason: Why, in a sentence; may be empty.
     """
 
-    at: float
+    at: Moment
     phase: Phase
     reason: str = ""
 
@@ -127,9 +128,9 @@ class GangRecord:
     owner: Owner | None = None
     history: tuple[Event, ...] = ()
     forgotten: int = 0
-    expired_at: float | None = None
+    expired_at: Moment | None = None
     bypassed: int = 0
-    kept_until: float | None = None
+    kept_until: Moment | None = None
     published: bool = False
 
     @property
@@ -141,6 +142,16 @@ class GangRecord:
     def standing(self) -> str:
         """Where it stands and why, in a few words: ``Pending: needs 4 GPUs``."""
         return ": ".join(filter(None, (self.outcome or self.phase, self.reason)))
+
+    @property
+    def created(self) -> float | None:
+        """Seconds since 1970 at which it was asked for; None if nobody has noted it."""
+        return self.history[0].at if self.history else None
+
+    @property
+    def started(self) -> float | None:
+        """Seconds since 1970 at which all of its replicas had their nodes last; None if they never had."""
+        return next((event.at for event in reversed(self.history) if event.phase == "Bound"), None)
 
     @property
     def finished_at(self) -> float | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from gangplan.moments import Moment
+
 RestartPolicy = Literal["Never", "OnFailure", "Always", "ExitCode"]
 SuccessPolicy = Literal["", "AllWorkers"]
 ReplicaState = Literal["Pending", "Running", "Succeeded", "Failed", "Stopped", "Unknown"]
@@ -95,8 +97,8 @@ class ReplicaStatus:
     exit_code: int | None = None
     restarts: int = 0
     log: str | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
+    started_at: Moment | None = None
+    finished_at: Moment | None = None
     last_lines: tuple[str, ...] = ()
 
     @property

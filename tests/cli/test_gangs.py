@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import time
 
 import pytest
@@ -595,6 +596,50 @@ def test_gangs_are_watched_until_ctrl_c(cluster, monkeypatch):
         ["waits", "research", "Gone"],
     ]
     assert done.stderr == ""
+
+
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+def moments_in(value: object) -> list[str]:
+    """All moments of what is printed; no number in it may be one, but in parts of snapshots, which queues are."""
+    if isinstance(value, dict):
+        return [each for key, item in value.items() if key != "queue" for each in moments_in(item)]
+    if isinstance(value, list):
+        return [each for item in value for each in moments_in(item)]
+    assert not isinstance(value, int | float) or abs(value) < 1e8, f"{value} may be a moment in seconds"
+    return [value] if isinstance(value, str) and MOMENT.fullmatch(value) else []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list", *N),
+        ("get", "runs", *N),
+        ("top", "jobs", "-A"),
+        ("prune", "--older-than", "1s", "--dry-run", *N),
+        ("snapshot", "show", "s.json"),
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_moments_are_texts_in_every_document(cluster, command, form):
+    cluster.add_event("TFJob", "runs", "Made", "it was made")
+    ended = {"at": "2026-01-01T00:00:09Z", "phase": "Finished", "reason": "it ran"}
+    cluster.set_status("waits", phase="Finished", outcome="Succeeded", history=[ended])
+    cluster("snapshot", "take", "--out", "s.json")
+    told = cluster(*command, "-o", form).stdout
+    assert moments_in(json.loads(told) if form == "json" else yaml.safe_load(told))
+
+
+def test_a_gang_tells_when_it_was_asked_for_started_and_ended(cluster):
+    (runs, waits) = json.loads(cluster("list", *N, "-o", "json").stdout)
+    told = {key: runs[key] for key in ("created", "started", "ended")}
+    assert told == {"created": "2026-01-01T00:00:00Z", "started": "2026-01-01T00:00:01Z", "ended": None}
+    assert (waits["started"], waits["ended"]) == (None, None)
+    ended = {"at": "2026-01-01T00:00:09Z", "phase": "Finished", "reason": "it ran"}
+    cluster.set_status("waits", phase="Finished", outcome="Succeeded", history=[ended])
+    assert json.loads(cluster("get", "waits", *N, "-o", "json").stdout)["ended"] == "2026-01-01T00:00:09Z"
 
 
 def test_who_watches_where_there_is_no_gang_yet_is_told(cluster, monkeypatch):

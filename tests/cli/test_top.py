@@ -7,6 +7,7 @@ import pytest
 import yaml
 from cli.clusters import ALLOCATABLE, Commands, new_server
 
+from gangplan import moments
 from gangplan.kube.kinds import NODE
 
 GPU = "nvidia.com/gpu"
@@ -73,7 +74,9 @@ def test_jobs_are_shown_by_the_gpus_that_they_hold_and_for_how_long(cluster):
     assert len(told) == 3, "who waits holds nothing"
     (first, second) = json.loads(cluster("top", "jobs", "-n", "default", "-o", "json").stdout)
     assert (first["name"], first["gpus"], first["held"]) == ("default/runs", 3, {GPU: "3"})
-    assert first["since"] == pytest.approx(time.time() - 7300, abs=60), "since it had room, not since it ran"
+    assert moments.seconds(first["since"]) == pytest.approx(time.time() - 7300, abs=60), (
+        "since it had room, not since it ran"
+    )
     assert second["state"] == "reserved"
     assert cluster("top", "jobs", "-n", "team").stdout == "nothing holds room\n"
 

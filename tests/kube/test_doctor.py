@@ -13,8 +13,9 @@ import pytest
 import yaml
 from apimodel.server import ApiServer, Fault
 
+from gangplan import moments
 from gangplan.errors import Forbidden, InvalidInput, Refused, Unreachable
-from gangplan.kube import kinds, moments
+from gangplan.kube import kinds
 from gangplan.kube.cluster import SYSTEM
 from gangplan.kube.doctor.checks import checks, examine
 from gangplan.kube.doctor.exam import Exam

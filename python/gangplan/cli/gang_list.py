@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gangplan import moments
 from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place
@@ -64,11 +65,20 @@ def summary(record: GangRecord) -> dict[str, Any]:
         "phase": record.phase,
         "outcome": record.outcome,
         "position": record.position,
+        **_moments(record),
         "reason": record.reason,
         "run_id": record.run_id,
         "reservation": record.reservation,
         "rejection": record.rejection,
     }
+
+
+def _moments(record: GangRecord) -> dict[str, str | None]:
+    """When it was asked for, had all its nodes, and ended; the end of a job that nobody has written down is not known."""
+    last = record.history[-1] if record.history else None
+    ended = last.at if last is not None and last.phase == "Finished" else None
+    told = {"created": record.created, "started": record.started, "ended": ended}
+    return {name: None if at is None else moments.short(at) for name, at in told.items()}
 
 
 def _watch(gangs: Gangs, output: render.Format, *, everywhere: bool) -> None:
@@ -120,6 +130,6 @@ def _row(record: GangRecord, *, everywhere: bool, phase: str = "") -> tuple[str,
         record.gang.queue or "–",
         phase or record.outcome or record.phase,
         "–" if record.position is None else str(record.position),
-        render.age(time.time() - record.history[0].at) if record.history else "–",
+        render.age(time.time() - record.created) if record.created is not None else "–",
         record.reason.splitlines()[0] if record.reason else "",
     )

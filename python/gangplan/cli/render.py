@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gangplan.documents import to_builtins
+from gangplan.moments import told
 
 
 class Format(StrEnum):
@@ -45,8 +46,8 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 def emit(value: Any, form: Format) -> None:
-    """Print a value as JSON or YAML on stdout."""
-    plain = to_builtins(value)
+    """Print a value as JSON or YAML on stdout; moments as :func:`gangplan.moments.told` tells them."""
+    plain = to_builtins(told(value))
     if form is Format.YAML:
         sys.stdout.write(yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))
     else:
@@ -61,7 +62,7 @@ def emit_all(documents: Iterable[Any]) -> None:
 
 def emit_one(value: Any, form: Format) -> None:
     """Print one of several values that come one after the other: JSON on a line, or a YAML document."""
-    plain = to_builtins(value)
+    plain = to_builtins(told(value))
     if form is Format.YAML:
         sys.stdout.write(
             "---\n" + yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)

@@ -5,10 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
+from gangplan import moments
 from gangplan.cli import completion, exits, render
 from gangplan.cli.options import Home, Output
 from gangplan.config import Settings, settings
+from gangplan.documents import convert
 from gangplan.errors import ConfigError, InvalidInput, Problem
+from gangplan.runtime import ReplicaStatus
 from gangplan.snapshot import Snapshot
 
 
@@ -99,7 +102,8 @@ def _run(
     tell = (lambda _: None) if quiet else render.pipeline_line
     result = run_pipeline(package, arguments, chosen=chosen, cluster=nodes, tell=tell)
     if output is not render.Format.TABLE:
-        render.emit(result, output)
+        replicas = [convert(item, ReplicaStatus) for item in result.replicas]
+        render.emit({**moments.told(result), "replicas": replicas}, output)
     else:
         lines = [("outcome", result.outcome), ("gang", result.gang), ("reason", result.reason)]
         if result.accuracy is not None and result.accuracy >= 0:

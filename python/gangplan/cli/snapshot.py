@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gangplan import moments
 from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Kubeconfig, Output
 from gangplan.cli.solve import read_snapshot
@@ -178,8 +179,8 @@ def _overview(stock: Inventory) -> None:
         f"running  {replicas} replicas ({reserved} reserved), {stock.others} other pods,"
         f" {stock.terminating} leaving"
     )
-    if stock.now:
-        render.say(f"moment   {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(stock.now))}")
+    if stock.now is not None:
+        render.say(f"moment   {moments.short(stock.now)}")
 
 
 def _row(item: Difference) -> tuple[str, str, str, str]:

@@ -4,7 +4,6 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place
 from gangplan.gangs import Orphan, Pruned
+from gangplan.moments import told
 from gangplan.signals import interrupting
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -67,7 +67,7 @@ def prune(
                     )
     finally:
         if output is not render.Format.TABLE:
-            render.emit([{**asdict(item), "removed": not dry_run} for item in gone], output)
+            render.emit([{**told(item), "removed": not dry_run} for item in gone], output)
     if output is render.Format.TABLE and not gone:
         render.say(f"nothing that is over is older than {older_than}")
 
@@ -107,7 +107,7 @@ def reap(
                 if output is render.Format.TABLE:
                     render.say(ended[orphan], now=True)
     if output is not render.Format.TABLE:
-        render.emit([{**asdict(orphan), "ended": ended.get(orphan)} for orphan in found], output)
+        render.emit([{**told(orphan), "ended": ended.get(orphan)} for orphan in found], output)
 
 
 def _list(found: Sequence[Orphan]) -> None:

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from gangplan import moments
 from gangplan.errors import ClusterError
-from gangplan.kube import moments
 from gangplan.kube.api import Api, Object
 from gangplan.kube.gang_object import split_name
 from gangplan.kube.kinds import EVENT, GANG

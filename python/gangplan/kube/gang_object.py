@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from gangplan import moments
 from gangplan.documents import convert, to_builtins
-from gangplan.kube import moments
 from gangplan.kube.camel import from_map, to_map
 from gangplan.kube.kinds import GANG
 from gangplan.kube.names import RUN_ID

@@ -3,8 +3,8 @@
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
+from gangplan import moments
 from gangplan.gangs import Occurrence
-from gangplan.kube import moments
 from gangplan.kube.actions import End, Object
 from gangplan.kube.cleaning import cleaned
 from gangplan.kube.enforce import replica_of

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, field
 from typing import Any
 
+from gangplan import moments
 from gangplan.errors import ClusterError, Conflict, NotFound
-from gangplan.kube import moments
 from gangplan.kube.api import Api, Object
 from gangplan.kube.kinds import LEASE
 from gangplan.kube.pulse import Pulse

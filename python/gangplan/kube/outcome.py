@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gangplan.kube import moments
+from gangplan import moments
 from gangplan.kube.enforce import replica_of
 from gangplan.kube.names import TENSORFLOW_CONTAINER
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gangplan import moments
 from gangplan.documents import encode
-from gangplan.kube import moments
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.names import GANG_LABEL, REPLICA_TYPE
 from gangplan.kube.objects import PodObject, pod_of

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from gangplan import moments
 from gangplan.gangs import Pruned
-from gangplan.kube import moments
 from gangplan.kube.actions import Object
 from gangplan.kube.deletion import Deletion
 from gangplan.kube.gang_object import name_of, split_name

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gangplan import moments
 from gangplan.documents import encode
 from gangplan.errors import InvalidInput
-from gangplan.kube import moments
 from gangplan.kube.camel import from_map
 from gangplan.kube.resources import GangQueueSpec
 from gangplan.snapshot import Queue, Snapshot

@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from gangplan import moments
 from gangplan.gangs import Condition, GangView, Occurrence
-from gangplan.kube import moments
 from gangplan.kube.actions import Object
 from gangplan.kube.cleaning import cleaned
 from gangplan.kube.enforce import replica_of

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from gangplan import moments
 from gangplan.errors import ClusterError, NotFound, NotInstalled, Refused, Unreachable
-from gangplan.kube import moments
 from gangplan.kube.api import Object
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, fault, note, ok, warning

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from gangplan import moments
 from gangplan.errors import ClusterError
-from gangplan.kube import moments
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, fault, note, ok, warning
 from gangplan.kube.doctor.health import health
