@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gangplan.moments import Moment
+from gangplan.node_kinds import KINDS, Kind, is_virtual
 from gangplan.record import HOLDING, GangRecord
 from gangplan.request import Amounts, held_by, requests_of
 from gangplan.snapshot import Node, Running, Snapshot
@@ -42,11 +43,13 @@ class NodeLoad:
 
     Attributes:
         name: Its name.
+        kind: Whether it is a machine, or a virtual node behind which a cloud makes one for each pod.
         state: What is free on a node that is not ready or cordoned is of no use.
         shares: Its resources, by name.
     """
 
     name: str
+    kind: Kind
     state: Literal["ready", "cordoned", "not ready"]
     shares: tuple[Share, ...]
 
@@ -56,11 +59,13 @@ class NodesLoad:
     """All nodes.
 
     Attributes:
-        ready: Resources of the ready ones together.
+        ready: Resources of the machines that are ready together.
+        ready_virtual: Resources of the virtual ones that are ready together: what a cloud promises.
         nodes: Each, by name.
     """
 
     ready: tuple[Share, ...]
+    ready_virtual: tuple[Share, ...]
     nodes: tuple[NodeLoad, ...]
 
 
@@ -131,20 +136,26 @@ def of_nodes(snapshot: Snapshot) -> NodesLoad:
     reserved: dict[str, Counter[str]] = defaultdict(Counter)
     for holder, amounts in _staying(snapshot):
         (reserved if holder.reserved else used)[holder.node].update(amounts)
-    nodes, ready = [], (Counter[str](), Counter[str](), Counter[str]())
+    nodes = []
+    ready = {kind: (Counter[str](), Counter[str](), Counter[str]()) for kind in KINDS}
     for node in sorted(snapshot.nodes, key=lambda node: node.name):
         there = {name: parse_quantity(name, text, round_up=False) for name, text in node.allocatable.items()}
         nodes.append(
             NodeLoad(
                 name=node.name,
+                kind=_kind(node),
                 state=_state(node),
                 shares=_shares(there, used[node.name], reserved[node.name]),
             )
         )
         if _state(node) == "ready":
-            for total, of_node in zip(ready, (there, used[node.name], reserved[node.name]), strict=True):
+            for total, of_node in zip(
+                ready[_kind(node)], (there, used[node.name], reserved[node.name]), strict=True
+            ):
                 total.update(of_node)
-    return NodesLoad(ready=_shares(*ready), nodes=tuple(nodes))
+    return NodesLoad(
+        ready=_shares(*ready["real"]), ready_virtual=_shares(*ready["virtual"]), nodes=tuple(nodes)
+    )
 
 
 def of_jobs(snapshot: Snapshot, records: Iterable[GangRecord] = ()) -> tuple[JobLoad, ...]:
@@ -239,6 +250,10 @@ def _shares(
         )
         for name in sorted({*there, *used, *reserved})
     )
+
+
+def _kind(node: Node) -> Kind:
+    return "virtual" if is_virtual(node) else "real"
 
 
 def _state(node: Node) -> Literal["ready", "cordoned", "not ready"]:

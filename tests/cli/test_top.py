@@ -49,21 +49,27 @@ def words(text: str) -> list[str]:
 
 def test_nodes_are_shown_with_what_runs_what_is_reserved_and_what_is_free(cluster):
     told = words(cluster("top", "nodes", "-A").stdout)
-    assert told[0] == "NODE STATE RESOURCE CAPACITY USED RESERVED FREE"
-    assert told[1] == "n1 ready cpu 8 0 0 8"
+    assert told[0] == "NODE KIND STATE RESOURCE CAPACITY USED RESERVED FREE"
+    assert told[1] == "n1 real ready cpu 8 0 0 8"
     assert f"{GPU} 4 3 0 1" in told
     assert f"{GPU} 4 0 2 2" in told
     assert told[-1] == f"{GPU} 8 3 2 3", "of all that are ready"
     assert not any("pods" in line for line in told)
     only = words(cluster("top", "nodes", "-A", "--resource", "pods").stdout)
     assert only[1:] == [
-        "n1 ready pods 110 3 0 107",
-        "n2 ready pods 110 0 2 108",
-        "all ready pods 220 3 2 215",
+        "n1 real ready pods 110 3 0 107",
+        "n2 real ready pods 110 0 2 108",
+        "all ready real pods 220 3 2 215",
     ]
     found = json.loads(cluster("top", "nodes", "-A", "-o", "json").stdout)
     share = {"resource": GPU, "capacity": "4", "used": "3", "reserved": "0", "free": "1"}
     assert share in found["nodes"][0]["shares"]
+    told = {
+        share["resource"] for node in [found, *found["nodes"]] for share in node.get("shares", found["ready"])
+    }
+    assert told == {"cpu", "memory", GPU}, "programs are told what the table shows"
+    found = json.loads(cluster("top", "nodes", "-A", "--resource", "pods", "-o", "json").stdout)
+    assert [share["resource"] for share in found["ready"]] == ["pods"]
 
 
 def test_jobs_are_shown_by_the_gpus_that_they_hold_and_for_how_long(cluster):
@@ -120,13 +126,32 @@ def test_a_cordoned_node_and_one_that_is_not_ready_count_for_nothing_together(cl
     ]
     (tmp_path / "s.yaml").write_text(yaml.safe_dump({"nodes": nodes}))
     assert words(cluster("top", "nodes", "-f", "s.yaml").stdout)[1:] == [
-        f"a ready {GPU} 4 0 0 4",
-        f"b cordoned {GPU} 4 0 0 4",
-        f"c not ready {GPU} 4 0 0 4",
-        f"all ready {GPU} 4 0 0 4",
+        f"a real ready {GPU} 4 0 0 4",
+        f"b real cordoned {GPU} 4 0 0 4",
+        f"c real not ready {GPU} 4 0 0 4",
+        f"all ready real {GPU} 4 0 0 4",
     ]
     assert cluster("top", "jobs", "-f", "s.yaml").stdout == "nothing holds room\n"
     assert cluster("top", "queues", "-f", "s.yaml").stdout == "no queues\n"
+
+
+def test_virtual_nodes_are_marked_and_summed_by_themselves(cluster):
+    """What a cloud promises is no capacity of the cluster's own."""
+    cluster.add_virtual_node("cloud")
+    told = words(cluster("top", "nodes", "-A", "--resource", GPU).stdout)
+    assert told[1] == f"cloud virtual ready {GPU} 1000 0 0 1000"
+    assert told[-2:] == [f"all ready real {GPU} 8 3 2 3", f"all ready virtual {GPU} 1000 0 0 1000"]
+    found = json.loads(cluster("top", "nodes", "-A", "--resource", GPU, "-o", "json").stdout)
+    assert [node["kind"] for node in found["nodes"]] == ["virtual", "real", "real"]
+    assert (found["ready"][0]["free"], found["ready_virtual"][0]["free"]) == ("3", "1000")
+
+
+@pytest.mark.parametrize("what", ["nodes", "queues"])
+def test_a_namespace_means_a_cluster_and_that_it_has_no_nodes_and_queues_of_its_own_is_told(cluster, what):
+    done = cluster("top", what, "-n", "team")
+    assert done.stdout == cluster("top", what, "-A").stdout
+    assert done.stderr == f"note: {what} belong to no namespace: all are shown\n"
+    assert "give one of both" in cluster("top", what, "-n", "team", "-f", "s.json", code=2).stderr
 
 
 def test_this_machine_is_shown_too(cluster):
@@ -153,5 +178,5 @@ def test_memory_is_shown_in_units_that_can_be_read(cluster):
     held = {"status": {"allocatable": {**ALLOCATABLE, "memory": "24683652Ki"}}}
     cluster.server.patch(NODE, "n1", held, subresource="status")
     told = words(cluster("top", "nodes", "-A", "--resource", "memory").stdout)
-    assert told[1:3] == ["n1 ready memory 23.5Gi 0 0 23.5Gi", "n2 ready memory 16Gi 0 0 16Gi"]
+    assert told[1:3] == ["n1 real ready memory 23.5Gi 0 0 23.5Gi", "n2 real ready memory 16Gi 0 0 16Gi"]
     assert "24683652Ki" in cluster("top", "nodes", "-A", "-o", "json").stdout

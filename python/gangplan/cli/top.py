@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -11,10 +12,12 @@ from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespac
 from gangplan.cli.place import Place
 from gangplan.cli.solve import read_snapshot
 from gangplan.errors import InvalidInput, Problem
-from gangplan.holdings import NodesLoad, is_gpu, of_jobs, of_nodes, of_queues
+from gangplan.holdings import NodesLoad, QueueShare, Share, is_gpu, of_jobs, of_nodes, of_queues
 from gangplan.record import GangRecord
 from gangplan.report.wording import rounded
 from gangplan.snapshot import Snapshot
+
+S = TypeVar("S", Share, QueueShare)
 
 app = typer.Typer(
     help="Show what is held of nodes and queues, by whom, and what is left.", no_args_is_help=True
@@ -39,36 +42,46 @@ def nodes(
     file: File = None,
     resource: Resource = None,
     home: Home = None,
+    namespace: Namespace = None,
     everywhere: Everywhere = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = render.Format.TABLE,
 ) -> None:
-    """Show each node: what it has, what runs on it, what is reserved, what is free.
+    """Show each node: what it has, what runs on it, what is reserved, what is free; virtual ones are summed apart.
 
-    Of the local cluster; with -A, --kubeconfig or --context, or with the setting cluster = "kubernetes", of a
-    Kubernetes cluster.
+    Of the local cluster; with -n or -A (all nodes either way), --kubeconfig or --context, or with the setting
+    cluster = "kubernetes", of a Kubernetes cluster.
 
     Example: gangplan top nodes -f examples/two-racks.yaml
     """
-    snapshot, _ = _read(file, Place(home=home, kubeconfig=kubeconfig, context=context, everywhere=everywhere))
+    place = Place(
+        home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
+    )
+    snapshot, _ = _read(file, place)
+    if namespace is not None:
+        render.progress("note: nodes belong to no namespace: all are shown")
     found = of_nodes(snapshot)
+    _see_that_there_is(resource, found)
+    found = NodesLoad(
+        ready=_shown(found.ready, resource),
+        ready_virtual=_shown(found.ready_virtual, resource),
+        nodes=tuple(replace(node, shares=_shown(node.shares, resource)) for node in found.nodes),
+    )
     if output is not render.Format.TABLE:
         render.emit(found, output)
         return
-    _see_that_there_is(resource, found)
     rows = [
-        (name, state, share.resource, *map(rounded, (share.capacity, share.used, share.reserved, share.free)))
-        for name, state, shares in (
-            *((node.name, node.state, node.shares) for node in found.nodes),
-            ("all ready", "", found.ready),
+        (*head, share.resource, *map(rounded, (share.capacity, share.used, share.reserved, share.free)))
+        for *head, shares in (
+            *((node.name, node.kind, node.state, node.shares) for node in found.nodes),
+            ("all ready", "real", "", found.ready),
+            ("all ready", "virtual", "", found.ready_virtual),
         )
         for share in shares
-        if _is_shown(share.resource, resource)
     ]
-    render.table(
-        ("node", "state", "resource", "capacity", "used", "reserved", "free"), _once(rows, columns=2)
-    )
+    header = ("node", "kind", "state", "resource", "capacity", "used", "reserved", "free")
+    render.table(header, _once(rows, columns=3))
 
 
 @app.command()
@@ -124,6 +137,7 @@ def queues(
     file: File = None,
     resource: Resource = None,
     home: Home = None,
+    namespace: Namespace = None,
     everywhere: Everywhere = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -131,13 +145,18 @@ def queues(
 ) -> None:
     """Show each queue: what it and those below it use, against what it deserves and may use at most.
 
-    Of the local cluster; with -A, --kubeconfig or --context, or with the setting cluster = "kubernetes", of a
-    Kubernetes cluster.
+    Of the local cluster; with -n or -A (all queues either way), --kubeconfig or --context, or with the setting
+    cluster = "kubernetes", of a Kubernetes cluster.
 
     Example: gangplan top queues -o json -A
     """
-    snapshot, _ = _read(file, Place(home=home, kubeconfig=kubeconfig, context=context, everywhere=everywhere))
-    found = of_queues(snapshot)
+    place = Place(
+        home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
+    )
+    snapshot, _ = _read(file, place)
+    if namespace is not None:
+        render.progress("note: queues belong to no namespace: all are shown")
+    found = tuple(replace(queue, shares=_shown(queue.shares, resource)) for queue in of_queues(snapshot))
     if output is not render.Format.TABLE:
         render.emit(found, output)
         return
@@ -147,7 +166,6 @@ def queues(
     rows = []
     for queue in found:
         head = (queue.name, "open" if queue.open else "closed", str(queue.waiting), str(queue.running))
-        shown = [share for share in queue.shares if _is_shown(share.resource, resource)]
         rows += [
             (
                 *head,
@@ -155,7 +173,7 @@ def queues(
                 rounded(share.used),
                 *(rounded(text or "–") for text in (share.guarantee, share.deserved, share.limit)),
             )
-            for share in shown
+            for share in queue.shares
         ] or [(*head, *["–"] * 5)]
     header = ("queue", "", "waiting", "running", "resource", "used", "guarantee", "deserved", "limit")
     render.table(header, _once(rows, columns=4))
@@ -191,8 +209,13 @@ def _see_that_there_is(wanted: Sequence[str] | None, found: NodesLoad) -> None:
         raise InvalidInput(problems, "top nodes")
 
 
-def _is_shown(resource: str, wanted: Sequence[str] | None) -> bool:
-    return resource in (wanted or ("cpu", "memory")) or (not wanted and is_gpu(resource))
+def _shown(shares: Sequence[S], wanted: Sequence[str] | None) -> tuple[S, ...]:
+    """Those of the resources that are asked for, or of the usual ones."""
+    return tuple(
+        share
+        for share in shares
+        if share.resource in (wanted or ("cpu", "memory")) or (not wanted and is_gpu(share.resource))
+    )
 
 
 def _once(rows: Sequence[Sequence[str]], *, columns: int) -> list[tuple[str, ...]]:
