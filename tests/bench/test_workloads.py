@@ -171,4 +171,4 @@ def test_a_file_that_is_no_workload_is_invalid_input(tmp_path):
 
 def test_the_command_wants_a_file_or_a_folder_and_known_names(tmp_path):
     assert CliRunner().invoke(app, ["bench"]).exit_code == 2
-    assert CliRunner().invoke(app, ["bench", "--write", str(tmp_path), "--only", "W9"]).exit_code == 2
+    assert CliRunner().invoke(app, ["bench", "--write", str(tmp_path), "--only", "W9"]).exit_code == 3

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from builders import gang, node, racks, role, snapshot
+from builders import gang, node, racks, role, snapshot, tfjob
 from runs import GANGPLAN, environment, gangplan, job, python, train
+from typer.testing import CliRunner
 
 import gangplan as gp
+from gangplan.cli.main import app
+from gangplan.kube.tfjob import write
 
 COMMANDS = (
     "run", "submit", "solve", "explain", "check", "list", "get", "logs", "delete", "demo", "demo deadlock", "demo affinity",
@@ -180,6 +183,40 @@ def test_exit_codes(tmp_path, words, code):
     assert done.returncode == code, done.stderr
     assert done.stderr
     assert "Traceback" not in done.stderr
+
+
+WRONG_VALUES = (
+    ("get", "x", "-o", "xml"), ("tensorboard", "x", "--port", "a"), ("top", "nodes", "--resource", "nosuch"),
+    ("prune", "--older-than", "7"), ("pipeline", "schedule", "train", "--every", "7"),
+    ("pipeline", "schedule", "train", "--cron", "often"), ("pipeline", "list", "nosuch"),
+    ("pipeline", "list", "--limit", "0"), ("pipeline", "upload", "nosuch"), ("run", "nosuch", "--local"),
+    ("submit", "x.yaml", "--profile", "nosuch"), ("submit", "x.yaml", "--profile", "./nosuch.toml"),
+    ("submit", "x.yaml", "--queue-wait", "-1"), ("submit", "x.yaml", "--volume", "nosuch"),
+    ("submit", "nosuch.yaml"), ("submit", "x.yaml", "--run-id", "not one"), ("submit", "--name", "j", "--workers", "a"),
+    ("submit", "--name", "j", "--image", "i", "--workers", "1", "--worker-cpu", "a"),
+    ("queue", "set", "q", "--weight", "a"), ("bench", "--write", ".", "--only", "W9"),
+)  # fmt: skip
+WRONG_WORDS = (
+    ("nosuch",), ("list", "--nosuch"), ("get",), ("submit",), ("bench",), ("pipeline", "schedule", "train"),
+    ("pipeline", "delete"), ("pipeline", "compile", "--out", "x.yaml"), ("storage", "nfs", "x", "--server", "s"),
+    ("storage", "hostpath", "x", "--dry-run"), ("reap", "--yes", "--dry-run"), ("tensorboard", "x", "--detach", "--delete"),
+    ("explain", "-f", "x.yaml", "-A"), ("top", "nodes", "-f", "x.yaml", "-A"), ("submit", "x.yaml", "--queue", "q"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [*((words, 3) for words in WRONG_VALUES), *((words, 2) for words in WRONG_WORDS)],
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else str(given),
+)
+def test_a_wrong_value_ends_with_3_and_wrong_words_with_2(tmp_path, monkeypatch, words, code):
+    """Whoever found it: the parser of the command line, or what reads the value."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GANGPLAN_HOME", str(tmp_path / "home"))
+    Path("x.yaml").write_text(write(tfjob("j")))
+    done = CliRunner().invoke(app, words)
+    assert (done.exit_code, done.stdout) == (code, ""), done.output
+    assert done.stderr
 
 
 def test_settings_that_are_wrong_are_told_with_their_origin(tmp_path, monkeypatch):

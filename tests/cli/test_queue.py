@@ -144,7 +144,7 @@ def test_an_amount_that_is_none_is_told_by_its_flag(cluster, words):
 
 
 def test_a_weight_below_zero_is_a_wrong_use(cluster):
-    cluster("queue", "set", "research", "--weight", "-1", code=2)
+    cluster("queue", "set", "research", "--weight", "-1", code=3)
 
 
 def test_all_that_is_wrong_with_a_queue_is_told_at_once(cluster):

@@ -144,7 +144,7 @@ def test_profiles_are_found_by_name_near_first_and_by_path(cluster, tmp_path):
 
 
 def test_a_profile_that_is_not_there_or_wrong_is_told(cluster, tmp_path):
-    done = cluster(*JOB, "--workers", "1", "--profile", "ask", code=2)
+    done = cluster(*JOB, "--workers", "1", "--profile", "ask", code=3)
     assert "known: ask-eci, cce-cci, virtual-kubelet" in done.stderr
     assert (
         "nosuch.toml: No such file"

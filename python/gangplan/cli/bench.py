@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gangplan.cli import exits, render
+from gangplan.errors import InvalidInput, Problem
 
 
 @exits.guarded
@@ -37,7 +38,8 @@ def bench(
     if write is not None:
         names = only.split(",") if only else list(shapes.RECIPES)
         if unknown := sorted(set(names) - set(shapes.RECIPES)):
-            raise typer.BadParameter(f"no workload is called {', '.join(unknown)}", param_hint="--only")
+            message = f"no workload is called {', '.join(unknown)}"
+            raise InvalidInput([Problem("--only", "UNKNOWN_NAME", message)], "arguments")
         for name in names:
             made = shapes.make(name, seed)
             if dry_run:

@@ -1,13 +1,19 @@
-"""Exit codes, and the one place that turns errors into them."""
+"""Exit codes, and the one place that turns errors into them.
+
+A value that is wrong ends with :data:`INVALID`, wherever it was given: in an option, a file or a manifest. What is wrong
+with the words of a command themselves – an option that is unknown, is missing, or does not go with another – ends with
+:data:`USAGE`, and so does a setting.
+"""
 
 import functools
 import logging
 import os
 import traceback
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from gangplan.cli.render import error
 from gangplan.errors import (
@@ -54,6 +60,20 @@ CODES: tuple[tuple[type[BaseException], int], ...] = (
     (OSError, INVALID),
 )
 """Error → exit code; the first that fits counts. ``docs/commands.md`` has them in words."""
+
+
+class Commands(TyperGroup):
+    """All commands; a value that an option cannot have is as invalid as one that a file has."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that is named."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            # Only the parser names the parameter. That one is missing is a BadParameter too, and no value.
+            if error.param is not None and type(error).__name__ != "MissingParameter":
+                error.exit_code = INVALID
+            raise
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:

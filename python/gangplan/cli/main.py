@@ -11,6 +11,7 @@ from gangplan.cli import (
     check,
     demo,
     doctor,
+    exits,
     explain,
     gang,
     gang_list,
@@ -31,6 +32,7 @@ from gangplan.cli.repeats import Repeats
 
 app = typer.Typer(
     name="gangplan",
+    cls=exits.Commands,
     help="Place whole gangs of training processes, close together, and say why the others wait.",
     epilog="Exit codes: 0 done, 1 a correct no, 2 usage, 3 invalid input, 4 cluster or store, 5 job failed, "
     "6 canceled, 7 timed out, 70 bug, 130 Ctrl-C.",

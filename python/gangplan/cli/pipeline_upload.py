@@ -189,7 +189,7 @@ def _trigger(cron: str | None, every: str | None) -> dict[str, Any]:
     if (cron is None) == (every is None):
         raise ConfigError("give either --cron or --every")
     if every is not None:
-        return {"periodic_schedule": {"interval_second": str(int(seconds(every)))}}
+        return {"periodic_schedule": {"interval_second": str(int(seconds(every, option="--every")))}}
     words = (cron or "").split()
     if len(words) not in {5, 6} or not all(re.fullmatch(r"[\d*/,\-?A-Za-z]+", word) for word in words):
         message = f'must be five fields such as "30 2 * * *", or six with seconds first, not {cron!r}'

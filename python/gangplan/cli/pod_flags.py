@@ -51,9 +51,8 @@ class PodFlags:
         """A TFJob whose pods are told what the flags say; they count more than the profile.
 
         Raises:
-            InvalidInput: The profile is wrong, a flag is about a role that the job does not have, or the manifest says
+            InvalidInput: There is no such profile, or it is wrong, a flag is about a role that the job does not have, or the manifest says
                 something else; every problem is named.
-            ConfigError: There is no such profile.
         """
         from gangplan.cli.profiles import profile_text
         from gangplan.kube.pod_profile import ALL, Profile, read_profile, roles_of, told

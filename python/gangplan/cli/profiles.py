@@ -6,7 +6,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from gangplan.errors import ConfigError
+from gangplan.errors import InvalidInput, Problem
 
 SUFFIX = ".toml"
 
@@ -25,7 +25,7 @@ def profile_text(given: str) -> tuple[str, str]:
         given: A name, or the path of a file: with a slash, or ending with ``.toml``.
 
     Raises:
-        ConfigError: There is none of that name; those that there are are named.
+        InvalidInput: There is none of that name; those that there are are named.
         OSError: The file cannot be read.
     """
     if "/" in given or given.endswith(SUFFIX):
@@ -36,9 +36,8 @@ def profile_text(given: str) -> tuple[str, str]:
             return file.read_bytes().decode("utf-8", "replace"), str(file)
     where = ", ".join(str(folder) for folder in folders())
     known = ", ".join(names())
-    raise ConfigError(
-        f"--profile {given}: there is none of that name in {where}; known: {known}; a path names a file"
-    )
+    message = f"there is no {given} in {where}; known: {known}; a path names a file"
+    raise InvalidInput([Problem("--profile", "UNKNOWN_NAME", message)], "profiles")
 
 
 def names() -> tuple[str, ...]:

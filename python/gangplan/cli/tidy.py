@@ -11,6 +11,7 @@ import typer
 from gangplan.cli import exits, render
 from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespace, Output
 from gangplan.cli.place import Place
+from gangplan.errors import InvalidInput, Problem
 from gangplan.gangs import Orphan, Pruned
 from gangplan.moments import told
 from gangplan.signals import interrupting
@@ -18,12 +19,20 @@ from gangplan.signals import interrupting
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def seconds(text: str) -> float:
-    """Read a span of time such as ``7d``."""
+def seconds(text: str, *, option: str) -> float:
+    """Read a span of time such as ``7d``.
+
+    Args:
+        text: What was given.
+        option: Where.
+
+    Raises:
+        InvalidInput: It is none.
+    """
     found = re.fullmatch(r"(\d{1,9})([smhd])", text)
     if found is None:
         message = f"wants a number and one of s, m, h, d, such as 7d, not {text!r}"
-        raise typer.BadParameter(message, param_hint="--older-than")
+        raise InvalidInput([Problem(option, "BAD_VALUE", message)], "arguments")
     return float(found[1]) * UNITS[found[2]]
 
 
@@ -48,7 +57,7 @@ def prune(
 
     Example: gangplan prune --older-than 30d --dry-run
     """
-    before = time.time() - seconds(older_than)
+    before = time.time() - seconds(older_than, option="--older-than")
     place = Place(
         home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
     )
