@@ -165,7 +165,7 @@ def test_a_wrong_document_is_told_with_all_paths(tmp_path):
     [
         (["solve"], 2),
         (["nosuch"], 2),
-        (["solve", "x", "-o", "xml"], 2),
+        (["solve", "x", "-o", "xml"], 3),
         (["solve", "/nosuch/file"], 3),
         (["get", "nosuch"], 1),
         (["logs", "nosuch"], 1),
@@ -174,7 +174,7 @@ def test_a_wrong_document_is_told_with_all_paths(tmp_path):
         (["run"], 2),
         (["run", "nosuch", "--local"], 3),
         (["demo", "deadlock", "--gpus", "3"], 3),
-        (["demo", "deadlock", "--stuck-seconds", "-1"], 2),
+        (["demo", "deadlock", "--stuck-seconds", "-1"], 3),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
