@@ -87,8 +87,8 @@ def test_a_user_without_rights_is_told_each_and_the_cures_give_them(
     healthy, found = examined(cluster, namespace, user=user)
     lacking = found["rights"]
     assert not healthy
-    assert len(lacking) == 5, lacking
-    assert {finding["level"] for finding in lacking} == {"fault", "warning"}
+    assert len(lacking) == 6, lacking
+    assert {finding["level"] for finding in lacking} == {"fault", "warning", "note"}
     for cure in dict.fromkeys(finding["cure"] for finding in lacking):
         apply(cluster, cure)
     cluster.wait_until(
@@ -121,7 +121,7 @@ def test_an_overlay_gives_an_account_what_submitting_needs_and_takes_it_back(
     cluster.kubectl("apply", "-f", str(tmp_path / "all.yaml"))
     cluster.wait_until(
         "it may submit",
-        lambda: examined(cluster, namespace, *words, user=user)[1]["rights"][0]["level"] == "ok",
+        lambda: examined(cluster, namespace, *words, user=user)[1]["rights"][-1]["level"] == "ok",
     )
     if account == "default-editor":
         (told,) = examined(cluster, namespace, *words)[1]["profile"]

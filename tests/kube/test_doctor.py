@@ -17,7 +17,7 @@ from gangplan import moments
 from gangplan.errors import Forbidden, InvalidInput, Refused, Unreachable
 from gangplan.kube import kinds
 from gangplan.kube.cluster import SYSTEM
-from gangplan.kube.doctor.checks import checks, examine
+from gangplan.kube.doctor.checks import MATTERS, checks, examine
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding
 from gangplan.kube.doctor.installed import OPERATOR
@@ -245,6 +245,11 @@ def editor_that_may_not(cluster: Cluster) -> None:
     cluster.deny(user="system:serviceaccount:default:default-editor", verb="create", resource="tfjobs")
 
 
+def runner_that_may_not(cluster: Cluster) -> None:
+    cluster.add(kinds.ACCOUNT, "pipeline-runner", namespace="default")
+    cluster.deny(user="system:serviceaccount:default:pipeline-runner", verb="create", resource="tfjobs")
+
+
 def quota(cluster: Cluster, hard: str = "4", used: str = "4") -> None:
     if not cluster.server.list(kinds.QUOTA).items:
         cluster.add(
@@ -333,6 +338,7 @@ WRONG = [
           claim="mine"),
     wrong("profile", "fault", "is a Kubeflow profile without the account default-editor", profile, editor),
     wrong("profile", "fault", "default/default-editor may not create tfjobs", editor_that_may_not, Cluster.allow),
+    wrong("steps", "warning", "default/pipeline-runner may not create tfjobs", runner_that_may_not, Cluster.allow),
     wrong("rights", "fault", "admin may not in default: create tfjobs (kubeflow.org)",
           lambda c: c.deny(verb="create", resource="tfjobs", namespace="default"), Cluster.allow),
     wrong("rights", "fault", "admin may not in all namespaces: patch gangs/status (gangplan.dev)",
@@ -437,6 +443,47 @@ def test_cures_name_who_asks_as_kubectl_takes_it(cluster):
     cluster.server.user = "Ann Smith"
     told = [finding for finding in bad(cluster.findings(probe=False)) if finding.check == "rights"]
     assert all("--user='Ann Smith'" in finding.cure and "ann-smith" in finding.cure for finding in told)
+
+
+@pytest.mark.parametrize(
+    ("asked", "lacks", "goes_wrong"),
+    [
+        ({"verb": "patch", "resource": "tfjobs"}, "patch tfjobs (kubeflow.org)", "gangs cannot be suspended"),
+        ({"verb": "delete", "resource": "gangs", "namespace": "default"}, "delete gangs", "gangs cannot be"),
+        ({"subresource": "portforward"}, "create pods/portforward", "TensorBoard cannot be shown"),
+    ],
+    ids=str,
+)
+def test_who_may_submit_and_not_suspend_delete_or_look_is_told_what_grants_it(
+    cluster, asked, lacks, goes_wrong
+):
+    """A job of theirs runs all the same."""
+    cluster.deny(**asked)
+    found = cluster.findings()
+    assert bad(found) == []
+    (told,) = [finding for finding in found if "may not" in finding.what]
+    assert (told.check, told.level) == ("rights", "note")
+    assert lacks in told.what
+    assert goes_wrong in told.why
+    assert told.cure.startswith(
+        "kubectl create rolebinding gangplan-edit-admin -n default --clusterrole=gangplan-edit --user=admin"
+    )
+    assert any("admin may submit in default" in finding.what for finding in found)
+
+
+def test_what_steps_of_pipelines_lack_is_given_to_their_account_by_commands(cluster):
+    runner_that_may_not(cluster)
+    (told,) = bad(cluster.findings())
+    assert told.cure.partition("  ")[0] == (
+        "kubectl create rolebinding gangplan-launch-default-pipeline-runner -n default --clusterrole=gangplan-launch"
+        " --serviceaccount=default:pipeline-runner"
+    )
+
+
+def test_where_pipelines_run_that_their_image_was_not_tried_is_a_note(cluster):
+    cluster.add_service("ml-pipeline", "kubeflow")
+    (told,) = [finding for finding in cluster.findings() if finding.check == "image"]
+    assert (told.level, "gangplan doctor --image" in told.cure) == ("note", True)
 
 
 @pytest.mark.parametrize(
@@ -588,7 +635,7 @@ def test_each_name_that_is_printed_can_be_left_out(cluster):
     for name in names:
         left = {finding.check for finding in examine(cluster.exam, VERSION, skip=[name])}
         assert name not in left
-        assert names - left <= {name, "istio", "profile", "gpus", "clock", "enforcement"}
+        assert names - left <= {name, *MATTERS}
 
 
 def test_the_rights_that_are_asked_for_are_those_that_deploy_grants():

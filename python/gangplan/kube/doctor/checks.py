@@ -10,7 +10,7 @@ from gangplan.kube.doctor.finding import Finding, note, warning
 
 Check = Callable[[Exam], Iterator[Finding]]
 
-MATTERS = ("istio", "profile", "gpus", "clock", "enforcement")
+MATTERS = ("istio", "profile", "steps", "gpus", "clock", "enforcement")
 """What checks tell of beside what they are named after."""
 
 OF_NAMESPACE = frozenset({"rights", "quota", "volumes", "operator", "image"})

@@ -7,7 +7,8 @@ from gangplan.kube.api import Object
 from gangplan.kube.claims import check_claim, claim_use, why_unbound
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, fault, note, ok, warning
-from gangplan.kube.doctor.rights import GRANTS, may_as
+from gangplan.kube.doctor.rights import ACCOUNT as ROBOT
+from gangplan.kube.doctor.rights import GRANTS, bound, may_as
 from gangplan.kube.kinds import ACCOUNT, CLAIM, GANG_QUEUE, NAMESPACE, QUOTA, VOLCANO_QUEUE
 from gangplan.solver import parse_quantity
 
@@ -16,6 +17,9 @@ PROFILE = ("app.kubernetes.io/part-of", "kubeflow-profile")
 
 EDITOR = "default-editor"
 """The account under which a profile's notebooks and pipelines run."""
+
+RUNNER = "pipeline-runner"
+"""The account under which steps run where Kubeflow Pipelines is without profiles."""
 
 OVERLAY = "kubectl kustomize deploy/overlays/kubeflow-profile"
 EVERY_POD = frozenset({"pods", "count/pods"})
@@ -46,6 +50,8 @@ def namespace(exam: Exam) -> Iterator[Finding]:
         yield ok("istio", f"istio does not touch pods of {name}")
     if labels.get(PROFILE[0]) == PROFILE[1]:
         yield from _profile(exam)
+    elif exam.found(ACCOUNT, RUNNER, namespace=name) is not None:
+        yield from _runner(exam)
 
 
 def _profile(exam: Exam) -> Iterator[Finding]:
@@ -73,6 +79,27 @@ def _profile(exam: Exam) -> Iterator[Finding]:
         )
     else:
         yield ok("profile", f"{name}/{EDITOR} may submit")
+
+
+def _runner(exam: Exam) -> Iterator[Finding]:
+    """The account of steps, where there are no profiles, may submit."""
+    name = exam.namespace
+    try:
+        lacks = {grant: lack for grant in GRANTS if (lack := may_as(exam, RUNNER, grant))}
+    except Forbidden:
+        yield note("steps", f"what {name}/{RUNNER} may do cannot be asked by you")
+        return
+    if lacks:
+        who = f"{ROBOT}{name}:{RUNNER}"
+        binds = " && ".join(bound(grant, who, namespace=name) for grant in lacks)
+        yield warning(
+            "steps",
+            f"{name}/{RUNNER} may not {', '.join(what for lack in lacks.values() for what in lack)}",
+            why="steps of pipelines run under that account, and admit and launch jobs",
+            cure=f"{binds}    # as an administrator; deploy/overlays/pipelines-only has all",
+        )
+    else:
+        yield ok("steps", f"{name}/{RUNNER} may submit")
 
 
 def queues(exam: Exam) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gangplan.kube.cluster import LEASE_NAME, SYSTEM
 from gangplan.kube.doctor.exam import Exam
-from gangplan.kube.doctor.finding import Finding, fault, ok, warning
+from gangplan.kube.doctor.finding import Finding, fault, note, ok, warning
 from gangplan.kube.kinds import REVIEW, SUBJECT_REVIEW, WHO_AM_I
 
 OURS = "gangplan.dev"
@@ -48,6 +48,7 @@ class Grant:
         does: What is done by it, in the words of a sentence.
         binds: The command that gives it to somebody, but for who that is.
         rules: Its rules.
+        submits: Whether submitting needs it; what lacks of another is good to know.
     """
 
     role: str
@@ -56,8 +57,11 @@ class Grant:
     does: str
     binds: str
     rules: tuple[Rule, ...]
+    submits: bool = True
 
 
+_TIDY = "gangs cannot be suspended, resumed or deleted by you"
+_BOARD = "TensorBoard cannot be shown by you"
 _PEERS = "what other schedulers declare goes unread"
 
 GRANTS = (
@@ -135,6 +139,21 @@ GRANTS = (
             Rule(group="coordination.k8s.io", resource="leases", verbs=("create",)),
         ),
     ),
+    Grant(
+        role="gangplan-edit",
+        file="deploy/rbac/edit.yaml",
+        reach="namespace",
+        does="suspended",
+        binds="kubectl create rolebinding gangplan-edit-{who} -n {namespace} --clusterrole=gangplan-edit",
+        rules=(
+            Rule(group=OURS, resource="gangs", verbs=("delete",), serves=_TIDY),
+            Rule(group=OURS, resource="gangs/status", verbs=("update",), serves=_TIDY),
+            Rule(group=OPERATOR, resource="tfjobs", verbs=("get", "list", "patch", "delete"), serves=_TIDY),
+            Rule(group="", resource="pods", verbs=("create", "delete"), serves=_BOARD),
+            Rule(group="", resource="pods/portforward", verbs=("create",), serves=_BOARD),
+        ),
+        submits=False,
+    ),
 )
 """What ``deploy/rbac`` grants; a test compares."""
 
@@ -145,13 +164,13 @@ def rights(exam: Exam) -> Iterator[Finding]:
     who = _who(exam)
     for grant in GRANTS:
         where = _where(exam, grant)
-        total += sum(len(rule.verbs) for rule in grant.rules)
+        total += sum(len(rule.verbs) for rule in grant.rules) if grant.submits else 0
         lacks = {
             rule: verbs
             for rule in grant.rules
             if (verbs := [verb for verb in rule.verbs if not _may(exam, rule, verb, where)])
         }
-        missing += len(lacks)
+        missing += len(lacks) if grant.submits else 0
         yield from _told(grant, lacks, exam, who)
     if not missing:
         yield ok("rights", f"{who} may submit in {exam.namespace}: {total} rights were asked for")
@@ -210,10 +229,16 @@ def _asked(rule: Rule, verb: str, namespace: str) -> dict[str, object]:
     return {"resourceAttributes": {key: value for key, value in wanted.items() if value}}
 
 
-def _told(grant: Grant, lacks: dict[Rule, list[str]], exam: Exam, who: str) -> Iterator[Finding]:
+def bound(grant: Grant, who: str, *, namespace: str) -> str:
+    """The command that gives a role to somebody, by the name by which the server knows them."""
     binding = re.sub(r"[^a-z0-9.-]+", "-", who.removeprefix(ACCOUNT).lower()).strip("-.")
-    binds = grant.binds.format(namespace=exam.namespace, who=binding)
-    cure = f"{binds} {_flag(who)}    # as an administrator; {grant.file} has the rules"
+    return f"{grant.binds.format(namespace=namespace, who=binding)} {_flag(who)}"
+
+
+def _told(grant: Grant, lacks: dict[Rule, list[str]], exam: Exam, who: str) -> Iterator[Finding]:
+    cure = (
+        f"{bound(grant, who, namespace=exam.namespace)}    # as an administrator; {grant.file} has the rules"
+    )
     where = f" in {_where(exam, grant) or 'all namespaces'}"
     needed = {rule: verbs for rule, verbs in lacks.items() if not rule.serves}
     others = {rule: verbs for rule, verbs in lacks.items() if rule.serves}
@@ -226,7 +251,8 @@ def _told(grant: Grant, lacks: dict[Rule, list[str]], exam: Exam, who: str) -> I
         )
     if others:
         served = "; ".join(dict.fromkeys(rule.serves for rule in others))
-        yield warning(
+        tell = warning if grant.submits else note
+        yield tell(
             "rights",
             f"{who} may not{where}: {_listed(others)}",
             why=f"without that {served}",

@@ -87,6 +87,13 @@ def pipelines(exam: Exam) -> Iterator[Finding]:
     slices = exam.all(ENDPOINTS, namespace=namespace, labels=f"kubernetes.io/service-name={name}")
     if any(slice_.get("endpoints") for slice_ in slices):
         yield ok("pipelines", f"Kubeflow Pipelines runs as {namespace}/{name}")
+        if not exam.image:
+            yield note(
+                "image",
+                "whether nodes can pull the image of steps and replicas was not tried",
+                why="every step of a pipeline waits for it",
+                cure="gangplan doctor --image IMAGE    # that of gangplan pipeline compile --image IMAGE",
+            )
     else:
         yield warning(
             "pipelines",
