@@ -7,12 +7,20 @@ import sys
 from pathlib import Path
 
 from gangplan.pipeline import compile_pipeline
+from gangplan.steps.scaling import TOLD_OF
+from gangplan.steps.scaling_request import TRAINERS
 from gangplan.steps.training import STRATEGIES
+from pipelines.scaling_study import scaling_study
 from pipelines.train import train
 
-PIPELINES = {"train": train}
+PIPELINES = {"scaling_study": scaling_study, "train": train}
 
-CHOICES = {"role_chief_count": (0, 1), "train_strategy": STRATEGIES}
+CHOICES = {
+    "role_chief_count": (0, 1),
+    "study_throughput_of": TOLD_OF,
+    "study_trainer": TRAINERS,
+    "train_strategy": STRATEGIES,
+}
 """All values of the parameters that have few, in whichever pipeline: drop-downs in the run form."""
 
 

@@ -1,5 +1,6 @@
 """What is committed is what compiles, and it is what the package carries."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,14 @@ import yaml
 
 from gangplan import InvalidInput
 from gangplan.pipeline import packaged, parameters, read_arguments
-from gangplan.steps.training import PARAMETERS
+from gangplan.steps import scaling_request, training
+from gangplan.steps.arguments import judged
 from pipelines.compile import PIPELINES, compile_all
 
+WIRED = [
+    ("train", "admit", training.PARAMETERS),
+    ("scaling_study", "measure-scaling", scaling_request.PARAMETERS),
+]
 COMPILED = Path(__file__).parents[2] / "pipelines" / "compiled"
 
 
@@ -26,27 +32,55 @@ def test_the_package_carries_the_same_bytes():
         assert packaged(name).read_bytes() == (COMPILED / f"{name}.yaml").read_bytes()
 
 
-def test_no_step_is_cached_and_every_step_takes_the_image_parameter():
-    """A cached launch would skip the training; KFP caches exit handlers unless told not to."""
-    spec = yaml.safe_load((COMPILED / "train.yaml").read_text())
-    tasks = dict(spec["root"]["dag"]["tasks"])
-    inner = spec["components"]["comp-exit-handler-1"]["dag"]["tasks"]
-    tasks |= inner
-    steps = {
-        name: task for name, task in tasks.items() if "comp-exit-handler" not in task["componentRef"]["name"]
+def spec_of(name: str) -> dict:
+    return yaml.safe_load((COMPILED / f"{name}.yaml").read_text())
+
+
+def steps_of(spec: dict) -> dict[str, dict]:
+    """Name → task, of all layers, without those that only hold others."""
+    dags = [spec["root"]["dag"], *(part["dag"] for part in spec["components"].values() if "dag" in part)]
+    tasks = {name: task for dag in dags for name, task in dag["tasks"].items()}
+    return {
+        name: task
+        for name, task in tasks.items()
+        if "dag" not in spec["components"][task["componentRef"]["name"]]
     }
-    assert len(steps) == 7
-    for name, task in steps.items():
-        assert not task["cachingOptions"].get("enableCache"), name
-    for name, executor in spec["deploymentSpec"]["executors"].items():
-        assert executor["container"]["image"] == "{{$.inputs.parameters['pipelinechannel--image']}}", name
 
 
-def test_parameters_say_what_they_mean():
-    found = parameters(packaged("train"))
+STEPS = {"compare_placements": 3, "scaling_study": 4, "sweep": 6, "train": 7, "what_if": 1}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_no_step_is_cached_and_every_step_takes_the_image_parameter(name):
+    """A cached launch would skip the training; KFP caches exit handlers unless told not to."""
+    spec = spec_of(name)
+    steps = steps_of(spec)
+    assert len(steps) == STEPS[name]
+    for step, task in steps.items():
+        assert not task["cachingOptions"].get("enableCache"), step
+    for step, executor in spec["deploymentSpec"]["executors"].items():
+        image = executor["container"]["image"]
+        assert re.fullmatch(r"\{\{\$\.inputs\.parameters\['(pipelinechannel--)?image'\]\}\}", image), step
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_parameters_say_what_they_mean(name):
+    found = parameters(packaged(name))
     assert all(item.text for item in found.values()), [name for name, item in found.items() if not item.text]
     assert list(found) == sorted(found)
-    assert set(PARAMETERS) <= set(found)
+    assert judged(found), "all that is wrong with its arguments is said before a run starts"
+
+
+@pytest.mark.parametrize(("name", "step", "names"), WIRED)
+def test_a_step_gets_the_parameters_that_are_checked_for_it(name, step, names):
+    """What is checked before a run starts is what the step checks: by the wiring of the compiled pipeline."""
+    inputs = steps_of(spec_of(name))[step]["inputs"]["parameters"]
+    wired = {
+        item["componentInputParameter"].removeprefix("pipelinechannel--"): inner
+        for inner, item in inputs.items()
+        if "componentInputParameter" in item and not inner.startswith("pipelinechannel--")
+    }
+    assert {outer: wired.get(outer) for outer in names} == dict(names)
 
 
 def test_arguments_are_read_by_the_type_of_their_parameter():

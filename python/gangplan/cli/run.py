@@ -51,14 +51,14 @@ def run(
     home: Home = None,
     output: Output = render.Format.TABLE,
 ) -> None:
-    """Run a pipeline: prepare data, admit the gang, launch it, evaluate, report.
+    """Run a pipeline: train (prepare data, admit the gang, launch it, evaluate, report), or one that compares gangs.
 
     Example: gangplan run --local -p role_worker_count=3 -p train_epochs=5
     """
     from gangplan import pipeline as pipelines
     from gangplan.kube.tfjob import read as read_tfjob
     from gangplan.local.cluster import read_cluster
-    from gangplan.steps.preview import preview
+    from gangplan.steps.arguments import judged, see_that_they_are_sound
     from gangplan.steps.training import PARAMETERS
 
     package = Path(pipeline) if pipeline.endswith((".yaml", ".yml")) else pipelines.packaged(pipeline)
@@ -74,7 +74,8 @@ def run(
         given["tfjob_yaml"] = tfjob.read_text(encoding="utf-8")
         given.setdefault("job_name", read_tfjob(given["tfjob_yaml"], str(tfjob))["metadata"]["name"])
     trains = set(PARAMETERS) <= set(pipelines.parameters(package))
-    arguments = pipelines.read_arguments(package, given, judged_later=PARAMETERS if trains else ())
+    known = pipelines.parameters(package)
+    arguments = pipelines.read_arguments(package, given, judged_later=judged(known))
     chosen = settings(home=home)
     nodes = read_cluster(cluster) if cluster is not None else None
     if dry_run and not trains:
@@ -82,9 +83,8 @@ def run(
     if dry_run:
         _dry_run(package, arguments, chosen, nodes, output)
         return
-    if trains:
-        values = {name: item.default for name, item in pipelines.parameters(package).items()} | arguments
-        preview(values, chosen=chosen, cluster=nodes)  # refuses what is wrong before anything starts
+    values = {name: item.default for name, item in known.items()} | arguments
+    see_that_they_are_sound(values, chosen=chosen, cluster=nodes)  # before anything starts
     _run(package, arguments, chosen, nodes, quiet=quiet, output=output)
 
 
@@ -105,6 +105,8 @@ def _run(
         replicas = [convert(item, ReplicaStatus) for item in result.replicas]
         render.emit({**moments.told(result), "replicas": replicas}, output)
     else:
+        if result.found is not None:
+            render.table(result.found.header, result.found.rows)
         lines = [("outcome", result.outcome), ("gang", result.gang), ("reason", result.reason)]
         if result.accuracy is not None and result.accuracy >= 0:
             lines.append(("accuracy", f"{result.accuracy:.4f}"))

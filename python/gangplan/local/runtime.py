@@ -19,7 +19,7 @@ from gangplan.local.supervisor import SETTLE_S, Supervised, Supervisor
 from gangplan.local.survivors import end_survivors
 from gangplan.runtime import FINAL, Job, JobStatus
 
-TRAINERS: Final = ("gangplan.train.classifier",)
+TRAINERS: Final = ("gangplan.train.classifier", "gangplan.train.benchmark")
 """Modules that are imported once and forked from (by name: this package does not import them)."""
 
 _POLL_S = 0.05

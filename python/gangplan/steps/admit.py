@@ -3,7 +3,7 @@
 import logging
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from gangplan.report.explanation import explain
 from gangplan.snapshot import Gang, Snapshot
 from gangplan.steps.outcome import ADMITTED, NOT_ADMITTED, Outcome
 from gangplan.steps.parameters import Checker
-from gangplan.steps.place import place_of
+from gangplan.steps.place import Place, place_of
 from gangplan.steps.process import in_cluster, step
 from gangplan.steps.run import Run, clock, open_run
 from gangplan.steps.training import training_manifest
@@ -78,38 +78,85 @@ def admit(
     seconds = check.whole("gang_wait_seconds", wait_seconds, at_least=0)
     check.raise_if_any()
     run = open_run(run_id, job_name, volume)
-    manifest = wanted_manifest(run, tfjob, training, mounts=_mounts(volume, volume_claim))
+    manifest = wanted_manifest(run, tfjob, training, mounts=mounts_of(volume, volume_claim))
     write_atomic(Path(job), write(manifest).encode())
     with place_of(run) as place:
         now = clock()
-        wanted = place.describe(manifest, now=now)
-        view, store = place.view(), place.store()
-        check_names(wanted, view.read())
-        asked = new(wanted, uid=str(uuid.uuid4()), run_id=run_id, now=now, owner=place.asker())
-        verdict = wait(
-            store,
-            view,
-            _enter(store, replace(asked, kept_until=place.kept_until(now))),
-            clock=clock,
-            sleep=time.sleep,
-            terms=run.settings.terms,
+        record = ask_for(place, run, manifest, now=now)
+        verdict = wait_turn(
+            place,
+            run,
+            record,
             deadline=now + seconds,
-            poll_s=place.poll_s,
             patient=wait_if_impossible,
-            outlived=place.outlives_steps,
-            on_change=lambda record: log.info("%s", waiting(record)),
-            on_trouble=lambda error: log.warning("asking again: %s", error),
+            tell=lambda line: log.info("%s", line),
         )
-        if verdict.admitted:
-            place.admitted()
-        seen, decided = _decision(store, view, verdict, clock())
+        seen, decided = _decision(place.store(), place.view(), verdict, clock())
     write_atomic(Path(snapshot), encode(seen, indent=2))
     write_atomic(Path(plan), encode(decided, indent=2))
-    write_atomic(Path(text), explain(wanted.name, seen, decided).as_markdown().encode())
+    write_atomic(Path(text), explain(record.name, seen, decided).as_markdown().encode())
     return Outcome(ADMITTED if verdict.admitted else NOT_ADMITTED, verdict.reason)
 
 
-def _mounts(volume: str, claim: str) -> tuple[Mount, ...]:
+def ask_for(place: Place, run: Run, manifest: Mapping[str, Any], *, now: float) -> GangRecord:
+    """Enter a gang into its queue, or take over what an earlier attempt of this run has entered.
+
+    Args:
+        place: Where it is to run.
+        run: Its run.
+        manifest: The TFJob.
+        now: Seconds since 1970.
+
+    Raises:
+        InvalidInput: It cannot run here, or names what the cluster does not know; nothing was asked for.
+    """
+    wanted = place.describe(manifest, now=now)
+    check_names(wanted, place.view().read())
+    asked = new(wanted, uid=str(uuid.uuid4()), run_id=run.run_id, now=now, owner=place.asker())
+    return _enter(place.store(), replace(asked, kept_until=place.kept_until(now)))
+
+
+def wait_turn(
+    place: Place,
+    run: Run,
+    record: GangRecord,
+    *,
+    deadline: float,
+    patient: bool,
+    tell: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Verdict:
+    """Run admission cycles until the gang is admitted, or will not be in time; then it holds nothing.
+
+    Args:
+        place: Where it is to run.
+        run: Its run.
+        record: Its record.
+        deadline: When to give up, in seconds since 1970.
+        patient: Wait although it cannot fit this cluster even when nothing runs.
+        tell: Gets where it stands, as a line, whenever that changes.
+        sleep: Waits the given seconds.
+    """
+    verdict = wait(
+        place.store(),
+        place.view(),
+        record,
+        clock=clock,
+        sleep=sleep,
+        terms=run.settings.terms,
+        deadline=deadline,
+        poll_s=place.poll_s,
+        patient=patient,
+        outlived=place.outlives_steps,
+        on_change=lambda changed: tell(waiting(changed)),
+        on_trouble=lambda error: log.warning("asking again: %s", error),
+    )
+    if verdict.admitted:
+        place.admitted()
+    return verdict
+
+
+def mounts_of(volume: str, claim: str) -> tuple[Mount, ...]:
     """What every replica mounts, so that it sees the run's folder where the steps see it.
 
     Raises:
@@ -146,15 +193,32 @@ def wanted_manifest(
             )
             raise InvalidInput([Problem("volume_claim", "MISSING_FIELD", message)], "run parameters")
         return mounted(training_manifest(run, **training), mounts, source="volume_claim")
+    return own_tfjob(run, tfjob, training, mounts=mounts)
+
+
+def own_tfjob(
+    run: Run, tfjob: str, given: Mapping[str, Any], *, mounts: Sequence[Mount] = ()
+) -> dict[str, Any]:
+    """The user's own TFJob under the run's name.
+
+    Args:
+        run: The run.
+        tfjob: It, as YAML.
+        given: Queue, priority and levels, which it takes where they are given.
+        mounts: What every replica mounts.
+
+    Raises:
+        InvalidInput: It is wrong; all problems are named.
+    """
     manifest = read(tfjob, "tfjob_yaml")
-    given = {
-        QUEUE: training["queue"],
-        PRIORITY: str(int(training["priority"])) if training["priority"] else "",
-        REQUIRED_LEVEL: training["required_level"],
-        PREFERRED_LEVEL: training["preferred_level"],
+    asked = {
+        QUEUE: given["queue"],
+        PRIORITY: str(int(given["priority"])) if given["priority"] else "",
+        REQUIRED_LEVEL: given["required_level"],
+        PREFERRED_LEVEL: given["preferred_level"],
     }
     notes = (manifest["metadata"].get("annotations") or {}) | {
-        key: value for key, value in given.items() if value
+        key: value for key, value in asked.items() if value
     }
     metadata = {**manifest["metadata"], "name": run.name, "annotations": notes}
     named = read(write({**manifest, "metadata": metadata}), "tfjob_yaml")

@@ -69,14 +69,15 @@ def launch_tfjob(
             ended = place.launch(read(Path(job).read_text(encoding="utf-8")), tell=log.info)
             outcome = Outcome(ended.state, ended.reason)
         write_atomic(Path(status), encode(ended, indent=2))
-        write_atomic(Path(logs), "\n".join(_log_tails(ended)).encode("utf-8", "replace"))
+        write_atomic(Path(logs), "\n".join(log_tails(ended)).encode("utf-8", "replace"))
         facts = _model_facts(run, ended)
         model_metadata.update(facts)
         write_atomic(Path(model), encode(facts, indent=2))
     return outcome
 
 
-def _log_tails(ended: JobStatus) -> Iterator[str]:
+def log_tails(ended: JobStatus) -> Iterator[str]:
+    """The last lines of every replica of a job, and what was noted about it."""
     for replica in ended.replicas:
         yield f"==== {replica.name} on {replica.node}: {replica.state}, exit code {replica.exit_code}"
         if replica.log is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gangplan.config import Settings
-from gangplan.documents import to_builtins
+from gangplan.documents import convert, to_builtins
 from gangplan.errors import NotFound, StoreError
 from gangplan.local.cluster import this_process
 from gangplan.local.log import last_lines
@@ -26,6 +26,7 @@ from gangplan.snapshot import Snapshot
 from gangplan.steps.outcome import SUCCEEDED
 from gangplan.steps.process import NOTES, RUNNER
 from gangplan.steps.release import release
+from gangplan.steps.release_all import release_all
 from gangplan.steps.result import RunResult
 from gangplan.steps.run import local_runtime
 
@@ -141,7 +142,9 @@ def _release(notes: Path, chosen: Settings) -> None:
     before = os.environ.get("GANGPLAN_HOME")
     os.environ["GANGPLAN_HOME"] = str(chosen.home)
     try:
-        release(run_id=run["run_id"], job_name=run["job_name"], volume=run["volume"])
+        names = {name: run[name] for name in ("run_id", "job_name", "volume")}
+        release(**names)
+        release_all(**names)
     finally:
         if before is None:
             del os.environ["GANGPLAN_HOME"]
@@ -163,7 +166,7 @@ def _result(notes: Path, chosen: Settings, *, failed_step: str) -> RunResult:
         reason = f"step {first['step']}: {first['message']}"
         return RunResult(**names, outcome="Error", reason=reason, error=first["kind"])
     if found:
-        return RunResult(**{**found, "replicas": tuple(found["replicas"])})
+        return convert(found, RunResult)
     if failed_step:
         record = LocalStore(chosen.store).get(run["name"]) if run else None
         told = f"; its gang: {record.reason}" if record is not None else ""

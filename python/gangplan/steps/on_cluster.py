@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 
 from gangplan import admission, attempts
@@ -64,6 +64,7 @@ class OnCluster:
             sleep: Waits the given seconds.
         """
         self._run, self._namespace, self._owners, self._sleep = run, namespace, owners, sleep
+        self._way = api
         self._api = PatientApi(api, partial(_patience, sleep))
         self._cluster = PatientCluster(
             api=self._api,
@@ -72,6 +73,14 @@ class OnCluster:
             owners=owners,
             patience=partial(_patience, sleep),
         )
+
+    def of(self, run: Run, *, sleep: Callable[[float], None]) -> "OnCluster":
+        """See :class:`gangplan.steps.place.Place`; it contends for the lead over admission like any other."""
+        return OnCluster(run, self._way, namespace=self._namespace, owners=self._owners, sleep=sleep)
+
+    def together(self) -> AbstractContextManager[None]:
+        """See :class:`gangplan.steps.place.Place`; what is followed no more goes on by itself."""
+        return nullcontext()
 
     @property
     def gang(self) -> str:

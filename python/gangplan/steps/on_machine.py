@@ -30,8 +30,25 @@ class OnMachine:
 
     outlives_steps = False
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, run: Run, runtime: LocalRuntime | None = None) -> None:
+        """Find the place.
+
+        Args:
+            run: The run.
+            runtime: What starts the replicas; None: one of its own for each launch.
+        """
+        self._run, self._runtime = run, runtime
+
+    def of(self, run: Run, *, sleep: Callable[[float], None]) -> "OnMachine":
+        """See :class:`gangplan.steps.place.Place`; its launches end with the runtime that they share."""
+        return OnMachine(run, self._runtime)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """See :class:`gangplan.steps.place.Place`; TensorFlow is imported once for all of them."""
+        with local_runtime(self._run.settings) as self._runtime:
+            yield
+        self._runtime = None
 
     @property
     def gang(self) -> str:
@@ -127,7 +144,8 @@ class OnMachine:
 
     def _follow(self, described: Job, tell: Callable[[str], None]) -> JobStatus:
         run, store = self._run, self.store()
-        with local_runtime(run.settings) as runtime:
+        shared = self._runtime
+        with local_runtime(run.settings) if shared is None else contextlib.nullcontext(shared) as runtime:
             admission.hand_over(store, run.name, run_id=run.run_id, owner=this_process())
             runtime.submit(described)
             admission.bind(store, run.name, run_id=run.run_id, now=clock(), owner=this_process())

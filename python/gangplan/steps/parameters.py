@@ -1,6 +1,9 @@
 """Checks of run parameters: KFP passes ``12.5`` for a whole number, and anything for a string."""
 
+import math
+import re
 from collections.abc import Sequence
+from typing import Any
 
 from gangplan.errors import InvalidInput, InvalidQuantity, Problem
 from gangplan.solver import parse_quantity
@@ -12,8 +15,11 @@ class Checker:
     def __init__(self) -> None:
         self._problems: list[Problem] = []
 
-    def whole(self, name: str, value: float, *, at_least: int, at_most: int = 2**31 - 1) -> int:
+    def whole(self, name: str, value: Any, *, at_least: int, at_most: int = 2**31 - 1) -> int:
         """A whole number within limits."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            self._add(name, "WRONG_TYPE", f"must be a whole number, not {value!r}")
+            return at_least
         if value != int(value) or not at_least <= value <= at_most:
             limits = f"at least {at_least}" if value < at_least else f"at most {at_most}"
             self._add(name, "OUT_OF_RANGE", f"must be a whole number, {limits}, not {value!r}")
@@ -40,6 +46,17 @@ class Checker:
         except InvalidQuantity as error:
             self._problems += [Problem(name, problem.code, problem.message) for problem in error.problems]
         return value
+
+    def pattern(self, name: str, value: str) -> re.Pattern[str]:
+        """A regular expression with one group."""
+        try:
+            found = re.compile(value)
+        except re.error as error:
+            self._add(name, "BAD_VALUE", f"must be a regular expression, not {value!r}: {error}")
+            return re.compile("()")
+        if found.groups != 1:
+            self._add(name, "BAD_VALUE", f"must have one group in round brackets, and has {found.groups}")
+        return found
 
     def contradiction(self, name: str, message: str) -> None:
         """Two parameters that do not go together."""

@@ -1,7 +1,7 @@
 """Place: where the gang of a run waits and its job runs – this machine or a cluster. Steps do not know which."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from gangplan.record import GangRecord, Owner
@@ -20,6 +20,17 @@ class Place(Protocol):
     @property
     def gang(self) -> str:
         """Name of the gang's record."""
+
+    def of(self, run: Run, *, sleep: Callable[[float], None]) -> "Place":
+        """The place of another gang of the same run, for a thread of its own.
+
+        Args:
+            run: That gang.
+            sleep: Waits the given seconds.
+        """
+
+    def together(self) -> AbstractContextManager[None]:
+        """The time for which several gangs are launched in this process; at its end none of them is followed any more."""
 
     @property
     def outlives_steps(self) -> bool:

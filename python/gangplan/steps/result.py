@@ -10,6 +10,21 @@ from gangplan.steps.run import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a run with several gangs found out.
+
+    Attributes:
+        header: Column titles of its table.
+        rows: The rows, each as long as the header.
+        metrics: Figures by name.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """How a run on this machine ended.
 
@@ -26,6 +41,7 @@ class RunResult:
         events: Folder of the event files for TensorBoard; None if there are none.
         report: The HTML report; None if there is none.
         plan: The plan that admitted the gang, or refused it; None if it did not come to that.
+        found: What a run with several gangs found out; None: it is no such run.
     """
 
     run_id: str = ""
@@ -39,6 +55,7 @@ class RunResult:
     events: str | None = None
     report: str | None = None
     plan: Mapping[str, Any] | None = None
+    found: Found | None = None
 
 
 def training_result(run: Run) -> dict[str, Any]:

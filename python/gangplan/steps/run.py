@@ -4,13 +4,16 @@ import hashlib
 import re
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gangplan.config import Settings, settings
 from gangplan.errors import InvalidInput, Problem
 from gangplan.local.runtime import TRAINERS, LocalRuntime
 from gangplan.steps.process import in_cluster, note
+
+MOST_GANGS = 64
+"""Gangs that a run may have at most. Whoever ends what a run has left asks for each of their names: a second's work."""
 
 _SLUG_LIMIT = 30
 """Longest readable part of a gang's name: with the hash and the longest child suffix it stays within 63."""
@@ -37,17 +40,19 @@ class Run:
         name: Name of its gang.
         folder: Its folder on the volume: data, checkpoints, model, report.
         settings: The settings in force.
+        whole: Of one gang of a run that has several: the folder that they share; None: it is the only one.
     """
 
     run_id: str
     name: str
     folder: Path
     settings: Settings
+    whole: Path | None = None
 
     @property
     def data(self) -> Path:
         """The prepared data set."""
-        return self.folder / "data.npz"
+        return (self.whole or self.folder) / "data.npz"
 
     @property
     def trained(self) -> Path:
@@ -68,6 +73,19 @@ class Run:
     def summary(self) -> Path:
         """The result of the run for programs."""
         return self.folder / "summary.json"
+
+
+def one_of(run: Run, index: int) -> Run:
+    """One gang of a run that has several: with a name and a folder of its own, the same in every step and attempt.
+
+    Args:
+        run: The run as a whole.
+        index: Which of its gangs, from 0.
+    """
+    slug, _, digest = run.name.rpartition("-")
+    return replace(
+        run, name=f"{slug}-{index:02}-{digest}", folder=run.folder / f"gang-{index:02}", whole=run.folder
+    )
 
 
 def open_run(run_id: str, job_name: str, volume: str = "") -> Run:

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,7 +15,8 @@ from gangplan.train.data import ImageData
 from gangplan.train.network import build
 from gangplan.train.strategy import Seat
 
-_STEPS_A_CALL = 5
+STEPS_A_CALL = 5
+"""Steps that a chief hands to a worker at once."""
 
 
 class Diverged(GangplanError):
@@ -69,15 +71,30 @@ def make_optimizer(settings: Settings) -> Any:
     return keras.optimizers.Adam(settings.learning_rate)
 
 
-def make_loop(seat: Seat, strategy: Any, data: ImageData, settings: Settings) -> Loop:
-    """Make the loop of a strategy, with untrained weights."""
+def make_loop(
+    seat: Seat,
+    strategy: Any,
+    data: ImageData,
+    settings: Settings,
+    *,
+    network: Callable[[tuple[int, int, int], int, int], Any] = build,
+) -> Loop:
+    """Make the loop of a strategy, with untrained weights.
+
+    Args:
+        seat: The place of this process in its job.
+        strategy: TensorFlow's strategy.
+        data: The images.
+        settings: What the steps depend on.
+        network: Makes the network from the shape of an image, the number of classes and a seed.
+    """
     with strategy.scope():
-        network = build(data.image_shape, data.classes, settings.seed)
+        made = network(data.image_shape, data.classes, settings.seed)
         optimizer = make_optimizer(settings)
-        optimizer.build(network.trainable_variables)
+        optimizer.build(made.trainable_variables)
     if seat.kind == "ps":
-        return _ServerLoop(strategy, network, optimizer, data, settings)
-    return _TogetherLoop(strategy, network, optimizer, data, settings)
+        return _ServerLoop(strategy, made, optimizer, data, settings)
+    return _TogetherLoop(strategy, made, optimizer, data, settings)
 
 
 class _TogetherLoop:
@@ -144,9 +161,9 @@ class _ServerLoop:
         self._steps = steps
 
     def run(self, steps: int) -> tuple[float, float]:
-        calls = [_STEPS_A_CALL] * (steps // _STEPS_A_CALL)
-        if steps % _STEPS_A_CALL:
-            calls.append(steps % _STEPS_A_CALL)
+        calls = [STEPS_A_CALL] * (steps // STEPS_A_CALL)
+        if steps % STEPS_A_CALL:
+            calls.append(steps % STEPS_A_CALL)
         results = [
             self._coordinator.schedule(self._steps, args=(self._batches, tf.constant(count)))
             for count in calls

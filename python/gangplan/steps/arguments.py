@@ -1,0 +1,49 @@
+"""Arguments of the pipelines that we know, judged before a run starts as its steps will judge them."""
+
+import uuid
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from gangplan.config import Settings
+from gangplan.snapshot import Snapshot
+from gangplan.steps import scaling_request, training
+from gangplan.steps.preview import preview
+from gangplan.steps.run import Run, gang_name
+
+
+def judged(known: Collection[str]) -> frozenset[str]:
+    """Parameters that :func:`see_that_they_are_sound` judges; none for a pipeline that we do not know.
+
+    Args:
+        known: All parameters of the pipeline.
+    """
+    for names in (scaling_request.PARAMETERS, training.PARAMETERS):
+        if set(names) <= set(known):
+            return frozenset(names)
+    return frozenset()
+
+
+def see_that_they_are_sound(
+    values: Mapping[str, Any], *, chosen: Settings, cluster: Snapshot | None = None
+) -> None:
+    """Judge the arguments of a run.
+
+    Args:
+        values: All parameters of its pipeline.
+        chosen: The settings.
+        cluster: Virtual nodes; None: those of the store, or this machine divided.
+
+    Raises:
+        InvalidInput: Parameters are wrong; all of them are named.
+    """
+    if set(scaling_request.PARAMETERS) <= set(values):
+        given = {inner: values[outer] for outer, inner in scaling_request.PARAMETERS.items()}
+        scaling_request.asked(_run(values, chosen), given)
+    elif set(training.PARAMETERS) <= set(values):
+        preview(values, chosen=chosen, cluster=cluster)
+
+
+def _run(values: Mapping[str, Any], chosen: Settings) -> Run:
+    run_id = str(uuid.uuid4())
+    name = gang_name(values["job_name"], run_id)
+    return Run(run_id=run_id, name=name, folder=chosen.volume / name, settings=chosen)
