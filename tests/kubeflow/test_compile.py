@@ -28,9 +28,9 @@ def command(*words: str, code: int = 0) -> str:
 
 
 def test_what_is_committed_is_what_compiles():
-    (found,) = json.loads(command("compile", "--check", "-o", "json"))
-    assert found["pipeline"] == "train"
-    assert (found["changed"], found["difference"]) == (False, [])
+    found = json.loads(command("compile", "--check", "-o", "json"))
+    assert "train" in {each["pipeline"] for each in found}
+    assert {(each["changed"], tuple(each["difference"])) for each in found} == {(False, ())}
 
 
 def test_the_bytes_are_the_same_in_another_folder_and_home(tmp_path: Path):
@@ -99,5 +99,5 @@ def test_what_is_no_image_is_refused(image):
 
 
 def test_what_cannot_be_done_is_told():
-    assert "known: train" in command("compile", "trian", code=3)
+    assert ", train" in command("compile", "trian", code=3)
     assert "give its NAME" in command("compile", "--out", "x.yaml", code=2)
