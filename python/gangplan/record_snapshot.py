@@ -20,6 +20,7 @@ def combine(
 
     A gang that holds room keeps it although its queue, a level or a node is not there any more. Such a node appears
     as one that is not ready. A replica of it whose pod has a node holds that one, and not the one that was kept for it.
+    What still runs of a gang that holds no room any more is counted in its queue until it is gone.
 
     Args:
         cluster: Nodes, queues and what runs.
@@ -28,7 +29,7 @@ def combine(
         members: Name in ``cluster.running`` → the replica of a gang that it is, where it is one; None: nowhere.
     """
     records = tuple(records)
-    running, placed = _with_members(cluster.running, records, members or {})
+    running, placed = _with_members(cluster, records, members or {})
     gangs = list(cluster.gangs)
     known = {node.name for node in cluster.nodes}
     gone: set[str] = set()
@@ -56,27 +57,25 @@ def combine(
 
 
 def _with_members(
-    running: Iterable[Running], records: Iterable[GangRecord], members: Mapping[str, Member]
+    cluster: Snapshot, records: Iterable[GangRecord], members: Mapping[str, Member]
 ) -> tuple[list[Running], set[Member]]:
     """Name the pods that are replicas of holding gangs as such; and which replicas these are.
 
-    Any other pod of a gang holds its place as a foreign one does: that of a gang that has ended or waits again, one
-    too many, and the second of two for one replica, of which the first is leaving.
+    Any other pod of a gang holds its place as a foreign one does, in the gang's queue: that of a gang that has ended, is
+    suspended or waits again, one too many, and the second of two for one replica, of which the first is leaving.
     """
-    held = {
-        record.name: record.reservation.placement
-        for record in records
-        if record.phase in HOLDING and record.reservation is not None
-    }
+    known = {record.name: record for record in records}
+    queues = {queue.name for queue in cluster.queues}
     found, placed = [], set[Member]()
-    for holder in running:
+    for holder in cluster.running:
         member = members.get(holder.name)
-        if (
-            member is None
-            or member in placed
-            or member.index >= len(held.get(member.gang, {}).get(member.role, ()))
-        ):
+        record = None if member is None else known.get(member.gang)
+        if member is None or record is None:
             found.append(holder)
+            continue
+        if member in placed or not _is_held_for(member, record):
+            counts = holder.gang is None and record.gang.queue in queues and _is_charged(member, record)
+            found.append(replace(holder, queue=record.gang.queue) if counts else holder)
             continue
         placed.add(member)
         found.append(
@@ -85,6 +84,20 @@ def _with_members(
             )
         )
     return found, placed
+
+
+def _is_held_for(member: Member, record: GangRecord) -> bool:
+    placement = {} if record.reservation is None else record.reservation.placement
+    in_place = member.index < len(placement.get(member.role, ()))
+    return in_place and member.stands_for_its_replica(record.phase)
+
+
+def _is_charged(member: Member, record: GangRecord) -> bool:
+    """Whether a pod beside what its gang holds counts in its queue.
+
+    Not where it stays and the gang waits: it has taken its place already, and would be in the way of itself for ever.
+    """
+    return member.leaving or record.phase not in WAITING
 
 
 def queued(record: GangRecord) -> Gang:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gangplan.record import GangRecord, Outcome, Owner
+from gangplan.record import HOLDING, GangRecord, Outcome, Owner, Phase
 from gangplan.snapshot import Snapshot
 
 
@@ -62,11 +62,21 @@ class Member:
         gang: Name of its gang's record.
         role: Its role.
         index: Its index in the role.
+        leaving: Whether it ends: it may be of an earlier attempt at the job, for which the gang holds no room any more.
     """
 
     gang: str
     role: str
     index: int
+    leaving: bool = field(default=False, compare=False)
+
+    def stands_for_its_replica(self, phase: Phase) -> bool:
+        """Whether it takes what its gang holds for this replica, and nothing beside it.
+
+        Args:
+            phase: The phase of its gang. What leaves while room is only reserved had its place before.
+        """
+        return phase in HOLDING and not (self.leaving and phase == "Reserved")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ from gangplan.store import Store
 def suspend(store: Store, name: str, *, run_id: str, reason: str, now: float) -> GangRecord:
     """Put a gang aside; one that is already stays as it is.
 
-    Its room counts as given back at once. What still runs of it holds its place on its node as any other pod does.
+    What it held is given back for what does not run. What still runs of it counts on its nodes and in its queue until it
+    is gone, whoever ends it.
 
     Args:
         store: The store.

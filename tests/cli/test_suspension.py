@@ -17,6 +17,7 @@ from gangplan.cli import place
 from gangplan.cli import submit as command
 from gangplan.config import settings
 from gangplan.errors import ClusterError, Forbidden, Refused, Unreachable
+from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.kinds import GANG, POD, TFJOB
 from gangplan.local.cluster import LocalCluster
 from gangplan.local.store import LocalStore
@@ -24,6 +25,13 @@ from gangplan.record import new
 from gangplan.snapshot import Gang, Role
 
 N = ("-n", "default")
+
+
+class Killed(BaseException):
+    """The process ends here, and does nothing else."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
 
 
 class Suspending:
@@ -179,11 +187,6 @@ def test_a_resumption_that_is_interrupted_is_suspended_again_or_goes_on(running,
 
 def test_a_resumption_that_was_killed_is_gone_on_with(running):
     """It had let the gang wait, and nothing else was done."""
-
-    class Killed(BaseException):
-        def __init__(self, *_: object, **__: object) -> None:
-            pass
-
     running("suspend", "j")
 
     def kill() -> None:
@@ -324,17 +327,93 @@ def test_who_interrupts_is_told_what_goes_on_with_it_and_what_stands(running):
 
 
 def test_an_operator_that_does_not_run_is_told_while_pods_are_waited_for(running):
-    """Nobody ends them, and Ctrl-C is pressed in the end."""
+    """Nobody ends them: a word now and then, and an end."""
     running.world.sleep, passed = lambda _: None, running.world.time
 
     def happen() -> None:
         passed[0] += 1.0
-        if passed[0] > 200.0:
-            raise KeyboardInterrupt
+        assert passed[0] < 200.0
 
     running.meanwhile = happen
-    told = running("suspend", "j", code=130).stderr
-    assert "nothing has looked at the TFJob of default/j for 60 s: is the training-operator" in told
+    told = " ".join(running("suspend", "j", code=4).stderr.split())
+    assert "waits for ps-0, worker-0, worker-1 to end still, after 50 s" in told
+    assert "nothing has looked at the TFJob of default/j for 60 s: is the training-operator running?" in told
+    assert "it is put aside, and ps-0, worker-0, worker-1 of it holds room until it ends" in told
+    assert running.stands == "Suspended"
+
+
+def test_an_operator_that_does_not_run_is_told_when_a_gang_is_to_go_on(running):
+    running("suspend", "j")
+    slept, passed = running.world.sleep, running.world.time
+
+    def happen(seconds: float) -> None:
+        if running.job["spec"]["runPolicy"]["suspend"]:
+            slept(seconds)
+        passed[0] += 1.0
+        assert passed[0] < 200.0
+
+    running.world.sleep = happen
+    told = " ".join(running("resume", "j", code=4).stderr.split())
+    assert told.count("waits for the training-operator to go on with its TFJob") >= 3
+    assert "nothing has looked at the TFJob of default/j for 60 s" in told
+    assert running.stands == "Suspended"
+
+
+def test_the_queue_of_a_suspended_gang_is_not_passed_while_its_pods_end(running):
+    """Who suspends is killed before the operator is asked: the end of the pods alone makes the queue free."""
+    running("delete", "j")
+    running.commands.add_queue("q", limit={"cpu": "300m"})
+    job = tfjob("j", {"PS": {}, "Worker": {"replicas": 2}})
+    job["metadata"]["annotations"] = {"gangplan.dev/queue": "q"}
+    Path("job.yaml").write_text(yaml.safe_dump(job))
+    running.commands("submit", "job.yaml", "--run-id", "run")
+    roles = [{"name": "worker", "replicas": 1, "requests": {"cpu": "100m"}}]
+    running.commands.add_gang("next", 1, runId="r2", roles=roles, queue="q")
+    running.server.faults = refusing_patches(Killed, calls=2)
+    with pytest.raises(Killed):
+        running.commands("suspend", "j", *N)
+    running.server.faults = None
+    assert (running.stands, running.pods) == ("Suspended", 3)
+    phases = []
+    for pod in [None, *running.server.list(POD).items]:
+        if pod is not None:
+            running.server.delete(POD, pod["metadata"]["name"], namespace="default")
+        cluster = KubeCluster(running.server, clock=lambda: 2.0, monotonic=lambda: 2.0)
+        admission.run_cycle(cluster.store(), cluster, now=2.0, terms=settings().terms)
+        status = running.server.get(GANG, "next", namespace="default")["status"]
+        (queue,) = json.loads(running.commands("top", "queues", "-A", "-o", "json").stdout)
+        phases.append((status["phase"], next(share["used"] for share in queue["shares"])))
+    assert phases == [
+        ("Pending", "300m"),
+        ("Reserved", "300m"),
+        ("Reserved", "200m"),
+        ("Reserved", "100m"),
+    ]
+
+
+def test_a_gang_whose_pods_still_end_is_not_resumed_before_they_have(running):
+    """It was suspended half: who did it was killed. Its operator is asked again."""
+    running.server.faults = refusing_patches(Killed, calls=2)
+    with pytest.raises(Killed):
+        running.commands("suspend", "j", *N)
+    running.server.faults = None
+    slept, passed = running.world.sleep, running.world.time
+
+    def idle(seconds: float) -> None:
+        passed[0] += seconds
+
+    running.world.sleep = idle
+    done = json.loads(running("resume", "j", "--queue-wait", "3", "-o", "json", code=1).stdout)
+    assert done["outcome"] == "NotAdmitted"
+    assert done["reason"] == "ps-0, worker-0, worker-1 of it had not ended in 3 s"
+    assert running.job["spec"]["runPolicy"]["suspend"] is True
+    assert (running.stands, running.pods) == ("Suspended", 3)
+    running.world.sleep = slept
+    stood = []
+    running.meanwhile = lambda: stood.append((running.stands, running.pods))
+    running("resume", "j")
+    assert stood[0] == ("Suspended", 0), "it waits for no room while its pods are there"
+    assert (running.stands, running.pods) == ("Bound", 3)
 
 
 def test_a_job_that_ends_before_it_is_suspended_has_ended(running):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from stores.contract import LeadContract, Place, StoreContract
 from stores.gangs import gang_stores
+from stores.queue_use import QueueContract
 
 from cluster.bed.outside import Cluster
 from cluster.bed.process import BedError
@@ -28,7 +29,7 @@ def connection(control_plane: Cluster) -> Iterator[Connection]:
         yield found
 
 
-class TestGangStore(StoreContract, LeadContract):
+class TestGangStore(StoreContract, LeadContract, QueueContract):
     @pytest.fixture
     def time(self) -> list[float]:
         return [0.0]

@@ -125,7 +125,7 @@ def test_a_pod_whose_node_is_gone_holds_nothing_and_stops_nobody(server):
     assert list(validate("snapshot", encode(found))) == []
 
 
-def test_pods_of_gangs_that_hold_room_are_told_as_their_replicas(server):
+def test_pods_of_gangs_are_told_as_their_replicas(server):
     """Those of an earlier run of the same name leave, and hold their places until they have."""
     add_node(server)
     spec = {"runId": "r", "roles": [{"name": "chief", "replicas": 1, "requests": {"cpu": "1"}}]}
@@ -145,8 +145,33 @@ def test_pods_of_gangs_that_hold_room_are_told_as_their_replicas(server):
     add_pod(server, "no-role", node="n1", labels=labels("g", kind="launcher"))
     add_pod(server, "no-index", node="n1", labels=labels("g", index="first"))
     found = read(server)
-    assert found.members == {"default/replica": Member(gang="default/g", role="chief", index=0)}
+    assert found.members == {
+        f"default/{pod}": Member(gang=f"default/{gang}", role="chief", index=0)
+        for pod, gang in [("replica", "g"), ("waits", "waits")]
+    }
     assert len(found.snapshot.running) == 6
+
+
+def test_pods_of_gangs_that_hold_no_room_any_more_are_still_their_replicas(server):
+    """They count in the queue until they are gone; a quota counts them as the pods that they are."""
+    add_node(server)
+    spec = {"runId": "r", "roles": [{"name": "worker", "replicas": 1, "requests": {"cpu": "1"}}]}
+    prefix = "training.kubeflow.org/replica-"
+    for phase in ("Suspended", "Finished", "Bound"):
+        name = phase.lower()
+        add(server, GANG, {"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+        status = {"phase": phase} | ({"outcome": "Canceled"} if phase == "Finished" else {})
+        server.patch(GANG, name, {"status": status}, namespace="default", subresource="status")
+        own = {"gangplan.dev/gang": name, "gangplan.dev/run-id": "r"}
+        add_pod(server, name, node="n1", labels=own | {f"{prefix}type": "worker", f"{prefix}index": "0"})
+    add(server, QUOTA, {"metadata": {"name": "q", "namespace": "default"}, "spec": {"hard": {"pods": "9"}}})
+    server.patch(POD, "suspended", {"metadata": {"finalizers": ["test/keep"]}}, namespace="default")
+    server.delete(POD, "suspended", namespace="default")
+    found = read(server)
+    leaving = {pod: member.leaving for pod, member in found.members.items()}
+    assert leaving == {"default/suspended": True, "default/finished": False, "default/bound": False}
+    (quota,) = found.snapshot.quotas
+    assert quota.used == {"pods": "2"}, "the third is counted by its gang"
 
 
 def test_queues_and_levels_are_read(server):

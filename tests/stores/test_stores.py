@@ -18,6 +18,7 @@ from gangplan.local.store import LocalStore
 from gangplan.verdict import wait
 from stores.contract import TERMS, LeadContract, Place, StoreContract, View, gpu_nodes
 from stores.gangs import gang_stores
+from stores.queue_use import QueueContract
 
 FAULTS = (
     *(Fault(error=Unreachable), *[None] * 11),
@@ -40,13 +41,13 @@ class Filling(View):
         return super().read()
 
 
-class TestLocalStore(StoreContract):
+class TestLocalStore(StoreContract, QueueContract):
     @pytest.fixture
     def place(self, tmp_path):
         return Place(open=lambda: LocalStore(tmp_path / "store.sqlite"), name=lambda name: name)
 
 
-class TestGangStore(StoreContract, LeadContract):
+class TestGangStore(StoreContract, LeadContract, QueueContract):
     @pytest.fixture
     def time(self):
         """Seconds that only grow."""

@@ -36,7 +36,7 @@ from gangplan.kube.pod_groups import groups_of
 from gangplan.kube.queue_tree import queues_of
 from gangplan.kube.quotas import namespace_quotas
 from gangplan.kube.topology import Levels, levels_of
-from gangplan.record import HOLDING
+from gangplan.record import Phase
 from gangplan.snapshot import Node, Running, Snapshot, Taint
 from gangplan.store import Cluster, Gaps, Member
 
@@ -98,6 +98,10 @@ class SnapshotReader:
             known, left_out = queues_of(queues.result(), of[VOLCANO_QUEUE])
             holding = [pod for pod in pods.result() if pod.status.phase not in ENDED]
             members = dict(_members(holding, dict(_runs(gangs.result()))))
+            phases = {name_of(gang): _phase(gang) for gang in gangs.result()}
+            counted = {
+                pod for pod, member in members.items() if member.stands_for_its_replica(phases[member.gang])
+            }
             # Pods outlive their node by some minutes, and hold nothing any more.
             there = {node.metadata.name for node in nodes.result()}
             placed = [pod for pod in holding if _node_of(pod) in there]
@@ -108,7 +112,7 @@ class SnapshotReader:
                 queues=known,
                 gangs=groups.gangs,
                 running=tuple(groups.running.get(_name(pod)) or _running(pod) for pod in placed),
-                quotas=namespace_quotas(quotas.result(), holding, members),
+                quotas=namespace_quotas(quotas.result(), holding, counted),
             )
         ended = dict(endings(self._api, gangs.result(), jobs.result()))
         gaps = Gaps(queues=left_out, levels=levels.unknown)
@@ -143,14 +147,17 @@ def _name(pod: PodObject) -> str:
 
 
 def _runs(gangs: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Gangs that hold room, and the run of each."""
+    """Gangs, and the run of each."""
     for gang in gangs:
-        if (gang.get("status") or {}).get("phase") in HOLDING:
-            yield name_of(gang), gang["spec"].get("runId") or ""
+        yield name_of(gang), gang["spec"].get("runId") or ""
+
+
+def _phase(gang: Mapping[str, Any]) -> Phase:
+    return (gang.get("status") or {}).get("phase") or "Pending"
 
 
 def _members(pods: list[PodObject], runs: Mapping[str, str]) -> Iterator[tuple[str, Member]]:
-    """Pods that are replicas of gangs that hold room. Those of an earlier run of the same name are not."""
+    """Pods that are replicas of gangs, whatever these hold now. Those of an earlier run of the same name are not."""
     for pod in pods:
         labels = pod.metadata.labels or {}
         gang = full_name(pod.metadata.namespace, labels.get(GANG_LABEL, ""))
@@ -159,7 +166,12 @@ def _members(pods: list[PodObject], runs: Mapping[str, str]) -> Iterator[tuple[s
         if gang in runs and runs[gang] == labels.get(RUN_ID, "") and role is not None and index.isdecimal():
             yield (
                 full_name(pod.metadata.namespace, pod.metadata.name),
-                Member(gang=gang, role=role, index=int(index)),
+                Member(
+                    gang=gang,
+                    role=role,
+                    index=int(index),
+                    leaving=pod.metadata.deletion_timestamp is not None,
+                ),
             )
 
 

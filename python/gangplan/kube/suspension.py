@@ -1,7 +1,7 @@
 """Suspension of a gang of a cluster: its TFJob stays, without pods, until it is resumed, which asks for room anew.
 
 The record is put aside first, so that nobody who looks after the job takes its suspension for its end. Pods that still
-run hold their places on their nodes meanwhile.
+run count on their nodes and in the gang's queue until they are gone; so nothing is lost when who suspends is killed.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.follow import POLL_S, Following
 from gangplan.kube.gang_object import split_name
+from gangplan.kube.job_switch import JobSwitch, has_ended, is_suspended, is_volcanos
 from gangplan.kube.kept_log import kept_folder
-from gangplan.kube.kinds import POD, TFJOB
+from gangplan.kube.kinds import TFJOB
 from gangplan.kube.launch import ending
-from gangplan.kube.names import JOB_NAME, RUN_ID, VOLCANO
-from gangplan.kube.outcome import replica_name, state_of
+from gangplan.kube.outcome import state_of
 from gangplan.kube.progress import helping, waiting
 from gangplan.kube.submission import Submission
 from gangplan.record import HOLDING, GangRecord
@@ -28,7 +28,10 @@ from gangplan.verdict import Pace, ask
 
 REASON = "suspended by the user"
 CONTROLLER_S = 60.0
-"""Seconds until the training-operator says that a TFJob is not suspended any more: it takes one."""
+"""Seconds until the training-operator says that a TFJob is suspended, or is not any more: it takes one."""
+
+WORD_S = 10.0
+"""Seconds between two words about what is still waited for."""
 
 
 class Suspension:
@@ -50,7 +53,7 @@ class Suspension:
             sleep: Waits the given seconds.
             tell: Gets what happens as a line.
         """
-        self._cluster, self._api, self._store = cluster, cluster.api, cluster.store()
+        self._cluster, self._store = cluster, cluster.store()
         self._chosen, self._sleep, self._tell = chosen, sleep, tell
 
     def suspend(self, name: str) -> str:
@@ -62,34 +65,24 @@ class Suspension:
         Raises:
             NotFound: There is no such gang, or it has ended.
             InvalidInput: Volcano binds its pods: their nodes stand in its TFJob and cannot change.
+            Unreachable: No operator ends its pods.
         """
         record = self._found(name, "suspend")
-        job = self._job(name, record.run_id)
-        if job is not None and _is_volcanos(job):
+        switch = JobSwitch(self._cluster.api, name, record.run_id)
+        job = switch.job()
+        if job is not None and is_volcanos(job):
             message = "cannot be suspended: for Volcano the nodes of its replicas stand in its TFJob; delete and submit it"
             raise InvalidInput([Problem(name, "UNSUPPORTED", message)], "the gang")
-        if job is not None and _has_ended(job):
+        if job is not None and has_ended(job):
             raise _nothing(name, "suspend", f"its TFJob has ended ({state_of(job)})")
-        self._see_that_it_can_be(job, suspend=True)
+        switch.see_that_it_can_be(job, suspend=True)
         self._set_aside(record, REASON)
-        told, since = "", self._cluster.clock()
-        while (job := self._job(name, record.run_id)) is not None:
-            if _has_ended(job):
-                return self._has_ended_meanwhile(record, job)
-            if not _is_suspended(job):
-                self._stop(job, name)
-            pods = self._pods(name, record.run_id)
-            if not pods:
-                return f"{name} suspended; its TFJob stays, and holds no room"
-            left = ", ".join(sorted(replica_name(pod) for pod in pods))
-            if left != told:
-                self._tell(f"{name}: waits for {left} to end")
-                told, since = left, self._cluster.clock()
-            if state_of(job) != "Suspended" and self._cluster.clock() - since >= CONTROLLER_S:
-                self._tell(_nobody_looks(name))
-                since = self._cluster.clock()
-            self._sleep(POLL_S)
-        return f"{name} suspended; it had no TFJob"
+        job, _ = self._without_pods(switch)
+        if job is None:
+            return f"{name} suspended; it had no TFJob"
+        if has_ended(job):
+            return self._has_ended_meanwhile(record, switch, job)
+        return f"{name} suspended; its TFJob stays, and holds no room"
 
     def resume(self, name: str, *, wait_s: float, to_the_end: bool) -> Resumed:
         """Let a gang wait for room again, and launch it when it has some.
@@ -98,41 +91,54 @@ class Suspension:
 
         Args:
             name: Its full name.
-            wait_s: Seconds to wait for room.
+            wait_s: Seconds to wait for room, and before that for pods of it that still end.
             to_the_end: Follow its job to the end, not only until all replicas have their nodes.
 
         Raises:
             NotFound: There is no such gang, or it is not suspended.
+            Unreachable: No operator looks at its TFJob.
         """
         record = self._found(name, "resume")
-        job = self._job(name, record.run_id)
+        switch = JobSwitch(self._cluster.api, name, record.run_id)
+        job = switch.job()
         # One that has a TFJob and is not bound is gone on with too: who launched it may have been killed.
         if record.phase != "Suspended" and (
-            job is None or (record.phase == "Bound" and not _is_suspended(job))
+            job is None or (record.phase == "Bound" and not is_suspended(job))
         ):
             raise _nothing(name, "resume", f"it is {record.standing}")
-        self._see_that_it_can_be(job, suspend=False)
-        now = self._cluster.clock()
+        switch.see_that_it_can_be(job, suspend=False)
+        deadline = self._cluster.clock() + wait_s
+        if record.phase == "Suspended":
+            # Its pods hold their places meanwhile, for which it must not ask a second time.
+            job, left = self._without_pods(switch, deadline=deadline)
+            if left:
+                reason = f"{left} of it had not ended in {wait_s:.0f} s"
+                return Resumed(name=name, outcome="NotAdmitted", reason=reason)
         terms = self._chosen.terms
         record = suspension.resume(
-            self._store, name, run_id=record.run_id, reason="resumed", now=now, waiter_s=terms.waiter_s
+            self._store,
+            name,
+            run_id=record.run_id,
+            reason="resumed",
+            now=self._cluster.clock(),
+            waiter_s=terms.waiter_s,
         )
         if job is None:
             reason = f"it had no TFJob yet: who submitted it goes on with it; if nobody does in {terms.waiter_s:.0f} s it is given up"
             return Resumed(name=name, outcome="Pending", reason=reason)
         following = self._following(record, job)
         try:
-            refused = self._refused(record, deadline=now + wait_s)
+            refused = self._refused(record, deadline=deadline)
             if refused is None:
-                self._unsuspend(name, record)
+                self._unsuspend(switch)
                 end = following.run() if to_the_end else following.run_until_bound()
         except BaseException:
             with uninterrupted():
-                if not following.is_bound and self._put_back(record):
+                if not following.is_bound and self._put_back(record, switch):
                     self._tell(f"{name} is suspended again")
             raise
         if refused is not None:
-            self._put_back(record, f"suspended again: {refused.reason}")
+            self._put_back(record, switch, f"suspended again: {refused.reason}")
             return refused
         return Resumed(
             name=name,
@@ -140,6 +146,41 @@ class Suspension:
             reason="all replicas have their nodes" if end is None else end.reason,
             placement=following.placement,
         )
+
+    def _without_pods(self, switch: JobSwitch, *, deadline: float | None = None) -> tuple[Object | None, str]:
+        """Let the operator end the pods of a gang that was put aside, and wait until none is left.
+
+        Args:
+            switch: Its TFJob.
+            deadline: Seconds since 1970 until which it is waited; None: as long as pods take to end.
+
+        Returns:
+            The TFJob as it was last seen, which may have ended; None: there is none. And replicas that are left then.
+
+        Raises:
+            Unreachable: No operator ends them.
+        """
+        told, left = "", ""
+        since = said_at = self._cluster.clock()
+        while (job := switch.job()) is not None and not has_ended(job):
+            if not is_suspended(job):
+                self._stop(switch, job)
+            if not (left := switch.left()):
+                break
+            now = self._cluster.clock()
+            if left != told:
+                since = now
+            if left != told or now - said_at >= WORD_S:
+                still = f" still, after {now - since:.0f} s" if left == told else ""
+                self._tell(f"{switch.name}: waits for {left} to end{still}")
+                told, said_at = left, now
+            if state_of(job) != "Suspended" and now - since >= CONTROLLER_S:
+                message = f"{_nobody_looks(switch.name)}; it is put aside, and {left} of it holds room until it ends"
+                raise Unreachable(message, verb="update", kind=TFJOB.name, name=switch.name)
+            if deadline is not None and now >= deadline:
+                return job, left
+            self._sleep(POLL_S)
+        return job, ""
 
     def _following(self, record: GangRecord, job: Object) -> Following:
         namespace, short = split_name(record.name)
@@ -188,26 +229,33 @@ class Suspension:
                     return Resumed(name=record.name, outcome="NotAdmitted", reason=reason)
                 self._sleep(max(self._chosen.poll_s, POLL_S))
 
-    def _unsuspend(self, name: str, record: GangRecord) -> None:
+    def _unsuspend(self, switch: JobSwitch) -> None:
         """Let the operator make pods again, and wait until it says so: a job that it calls suspended counts as ended."""
-        deadline = self._cluster.clock() + CONTROLLER_S
-        while (job := self._job(name, record.run_id)) is not None:
-            if _is_suspended(job):
-                self._patch(job, suspend=False)
+        began = said_at = self._cluster.clock()
+        while (job := switch.job()) is not None:
+            asked = not is_suspended(job)
+            if not asked:
+                switch.turn(job, suspend=False)
             elif state_of(job) != "Suspended":
                 return
-            elif self._cluster.clock() >= deadline:
-                raise Unreachable(_nobody_looks(name), verb="update", kind=TFJOB.name, name=name)
+            now = self._cluster.clock()
+            if now - began >= CONTROLLER_S:
+                again = f"somebody suspends the TFJob of {switch.name} whenever it is to go on"
+                why = _nobody_looks(switch.name) if asked else again
+                raise Unreachable(why, verb="update", kind=TFJOB.name, name=switch.name)
+            if now - said_at >= WORD_S:
+                self._tell(f"{switch.name}: waits for the training-operator to go on with its TFJob")
+                said_at = now
             self._sleep(POLL_S)
-        raise _nothing(name, "resume", "its TFJob was deleted")
+        raise _nothing(switch.name, "resume", "its TFJob was deleted")
 
-    def _put_back(self, record: GangRecord, reason: str = REASON) -> bool:
+    def _put_back(self, record: GangRecord, switch: JobSwitch, reason: str = REASON) -> bool:
         """Suspend a gang again that could not be gone on with, unless it has ended; whether it was."""
         try:
             self._set_aside(record, reason)
-            job = self._job(record.name, record.run_id)
-            if job is not None and not _is_suspended(job) and not _has_ended(job):
-                self._patch(job, suspend=True)
+            # What was changed a moment ago, by its controller for one, is looked at again.
+            while (job := switch.job()) is not None and not is_suspended(job) and not has_ended(job):
+                switch.turn(job, suspend=True)
         except Conflict:
             return False
         except ClusterError as error:
@@ -217,8 +265,8 @@ class Suspension:
             return False
         return True
 
-    def _has_ended_meanwhile(self, record: GangRecord, job: Object) -> str:
-        end = ending(job, self._pods(record.name, record.run_id))
+    def _has_ended_meanwhile(self, record: GangRecord, switch: JobSwitch, job: Object) -> str:
+        end = ending(job, switch.pods())
         assert end is not None, "its state says that it has ended"
         finish(
             self._store,
@@ -235,47 +283,18 @@ class Suspension:
         now = self._cluster.clock()
         suspension.suspend(self._store, record.name, run_id=record.run_id, reason=reason, now=now)
 
-    def _see_that_it_can_be(self, job: Object | None, *, suspend: bool) -> None:
-        """See that the TFJob may be changed, before the record is: a gang must not seem to be what its job is not.
-
-        Raises:
-            ClusterError: The server, or a webhook, would refuse it; nothing was changed.
-        """
-        if job is None or _is_suspended(job) == suspend:
-            return
-        metadata = job["metadata"]
-        change = _changed(suspend=suspend)
-        try:
-            self._api.would_patch(TFJOB, metadata["name"], change, namespace=metadata["namespace"])
-        except NotFound:
-            return  # it is looked at again
-        except ClusterError as error:
-            where = f"{metadata['namespace']}/{metadata['name']}"
-            verb = "suspended" if suspend else "resumed"
-            asked = {"verb": "patch", "kind": TFJOB.name, "name": metadata["name"]}
-            message = f"{where} is not {verb}, and all stays as it was: {error}"
-            raise type(error)(message, **asked, namespace=metadata["namespace"]) from error
-
-    def _stop(self, job: Object, name: str) -> None:
+    def _stop(self, switch: JobSwitch, job: Object) -> None:
         """Let the operator end the pods of a gang that was put aside.
 
         Raises:
             ClusterError: The server refuses what it would have taken; what is half done is said.
         """
         try:
-            self._patch(job, suspend=True)
+            switch.turn(job, suspend=True)
         except ClusterError as error:
-            half = f"{name} holds no room any more, but its TFJob still runs: gangplan suspend {name} goes on with it"
+            name = switch.name
+            half = f"{name} is put aside, but its TFJob still runs: gangplan suspend {name} goes on with it"
             raise type(error)(f"{error}; {half}", verb="patch", kind=TFJOB.name, name=name) from error
-
-    def _patch(self, job: Object, *, suspend: bool) -> None:
-        metadata = job["metadata"]
-        version = {"metadata": {"resourceVersion": metadata["resourceVersion"]}}
-        change = {**version, **_changed(suspend=suspend)}
-        try:
-            self._api.patch(TFJOB, metadata["name"], change, namespace=metadata["namespace"])
-        except (Conflict, NotFound):
-            return  # it is looked at again
 
     def _found(self, name: str, verb: str) -> GangRecord:
         record = self._store.get(name)
@@ -285,42 +304,9 @@ class Suspension:
             raise _nothing(name, verb, f"it has ended ({record.standing})")
         return record
 
-    def _job(self, name: str, run: str) -> Object | None:
-        namespace, short = split_name(name)
-        try:
-            job = self._api.get(TFJOB, short, namespace=namespace)
-        except NotFound:
-            return None
-        metadata = job["metadata"]
-        is_ours = (metadata.get("labels") or {}).get(RUN_ID, "") == run and not metadata.get(
-            "deletionTimestamp"
-        )
-        return job if is_ours else None
-
-    def _pods(self, name: str, run: str) -> tuple[Object, ...]:
-        namespace, short = split_name(name)
-        return self._api.list(POD, namespace=namespace, labels=f"{JOB_NAME}={short},{RUN_ID}={run}").items
-
 
 def _nobody_looks(name: str) -> str:
     return f"nothing has looked at the TFJob of {name} for {CONTROLLER_S:.0f} s: is the training-operator running?"
-
-
-def _changed(*, suspend: bool) -> Object:
-    return {"spec": {"runPolicy": {"suspend": suspend}}}
-
-
-def _is_suspended(job: Object) -> bool:
-    return bool((job["spec"].get("runPolicy") or {}).get("suspend"))
-
-
-def _has_ended(job: Object) -> bool:
-    return state_of(job) in {"Succeeded", "Failed"}
-
-
-def _is_volcanos(job: Object) -> bool:
-    replicas = (job["spec"].get("tfReplicaSpecs") or {}).values()
-    return any(spec["template"]["spec"].get("schedulerName") == VOLCANO for spec in replicas)
 
 
 def _as_it_was_sent(job: Object) -> Object:
