@@ -9,6 +9,9 @@ from kfpserver.server import serving
 from kfpserver.terminal import REFUSED, Terminal
 from runs import interrupt, start, until
 
+from gangplan.cli.kubeflow_options import ServerFlags
+from gangplan.kubeflow.follow import Known, follow
+from gangplan.kubeflow.stops import Stops
 from gangplan.pipeline import packaged
 
 STEPS = ["prepare-data", "admit", "launch-tfjob", "evaluate", "report", "conclude", "release"]
@@ -232,6 +235,59 @@ def test_logs_are_those_of_the_steps(terminal):
     assert lines == [f"{name} | this is {name}" for name in STEPS]
     assert terminal.data("logs", made, "admit") == [{"step": "admit", "log": "this is admit\n"}]
     assert "begun: prepare-data, admit" in terminal("logs", made, "train", code=1)
+
+
+def test_logs_are_followed_until_the_run_has_ended(terminal):
+    """A step that begins and ends between two looks is told as whole as one that runs long."""
+    terminal.server.plan = Plan(logs={"admit": "waits\nadmitted\n"}, unanswered=2)
+    terminal.data("run", "--name", "mine")
+    done = terminal.run("logs", "mine", "-f")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines == [
+        f"{name} | {line}"
+        for name in STEPS
+        for line in (("waits", "admitted") if name == "admit" else (f"this is {name}",))
+    ]
+    assert done.stderr.count("the server does not answer, the run goes on") == 1
+    again = terminal.run("logs", "mine", "-f", "-o", "json")
+    assert [json.loads(line)["step"] for line in again.stdout.splitlines()] == [
+        line.split(" | ")[0] for line in lines
+    ]
+
+
+def test_the_log_of_a_step_is_followed_from_before_it_begins_until_it_ends(terminal):
+    terminal.server.plan = Plan(holds="launch-tfjob")
+    made = terminal.data("run")["id"]
+    assert terminal("logs", made, "admit", "-f") == "this is admit\n"
+    assert terminal.data("status", made)["outcome"] is None, "the run goes on"
+    terminal("stop", made)
+    assert "has not begun" in terminal("logs", made, "evaluate", "-f", code=1)
+
+
+def test_a_step_whose_log_is_lost_is_named_to_who_follows(terminal):
+    terminal.server.plan = Plan(lost=True)
+    done = terminal.run("logs", terminal.data("run")["id"], "-f")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.count("the server has no log of it") == len(STEPS)
+
+
+def test_who_begins_to_watch_is_told_the_tail_of_what_running_steps_have_printed(terminal, tmp_path: Path):
+    terminal.server.plan = Plan(holds="admit", logs={"admit": "".join(f"line {i}\n" for i in range(50))})
+    made = terminal.data("run")["id"]
+    for _ in range(3):
+        terminal.data("status", made)
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if line == "admit | line 49":  # it has seen enough
+            terminal.server.progress[made].asked = True
+
+    server = ServerFlags(host=terminal.server.url).connect()
+    known = Known(stops=Stops(tmp_path), records=lambda _: ())
+    follow(server, made, known=known, tell=tell, logs=True, pause_s=0.0)
+    assert [line for line in told if " | line" in line] == [f"admit | line {i}" for i in range(30, 50)]
 
 
 # ---- schedules and deleting

@@ -9,10 +9,11 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 
-def flag(name: str, text: str, panel: str, **more: Any) -> Any:
+def flag(name: str, text: str, panel: str, *, short: str = "", **more: Any) -> Any:
     """A flag that may be left out; its field is None then."""
+    names = (name, short) if short else (name,)
     return field(
-        default=None, metadata={"option": typer.Option(name, help=text, rich_help_panel=panel, **more)}
+        default=None, metadata={"option": typer.Option(*names, help=text, rich_help_panel=panel, **more)}
     )
 
 

@@ -1,6 +1,7 @@
 """How commands reach Kubeflow Pipelines, and what they are about there."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 import typer
 
 from gangplan.cli import completion
+from gangplan.cli.flag_groups import flag
 from gangplan.config import settings
 from gangplan.errors import NotFound
 from gangplan.kubeflow.access import access
@@ -18,35 +20,6 @@ if TYPE_CHECKING:
     from gangplan.kubeflow.run import Run
     from gangplan.kubeflow.server import Server
 
-Host = Annotated[
-    str | None,
-    typer.Option(
-        "--host",
-        help="Address of Kubeflow Pipelines.",
-        show_default="pipelines_host, KF_PIPELINES_ENDPOINT, in a pod that of its cluster",
-    ),
-]
-UserNamespace = Annotated[
-    str | None,
-    typer.Option("--namespace", "-n", help="Namespace of the profile, where each has pipelines of its own."),
-]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--token-file",
-        help="File with a bearer token.",
-        show_default="KF_PIPELINES_SA_TOKEN_PATH, in a Kubeflow notebook its own",
-    ),
-]
-CookieFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--cookie-file", help="File with the cookies of a browser that is logged in, as NAME=VALUE; …"
-    ),
-]
-CaFile = Annotated[
-    Path | None, typer.Option("--ca-file", help="File with the certificates that the server's is checked by.")
-]
 Pipeline = Annotated[
     str,
     typer.Argument(
@@ -68,25 +41,61 @@ Parameters = Annotated[
 ]
 
 
-def connect(
-    host: str | None,
-    namespace: str | None,
-    token_file: Path | None,
-    cookie_file: Path | None,
-    ca_file: Path | None,
-) -> "Server":
-    """Connect to the server that flags, settings and environment name."""
-    found = access(
-        environment=os.environ,
-        host=host or settings().pipelines_host,
-        namespace=namespace,
-        token=token_file,
-        cookies=cookie_file,
-        ca=ca_file,
-    )
-    from gangplan.kubeflow.server import Server
+Image = Annotated[
+    str | None,
+    typer.Option("--image", envvar="GANGPLAN_IMAGE", help="The image that steps and replicas run in."),
+]
+Experiment = Annotated[str, typer.Option("--experiment", help="The experiment of the runs.")]
+ServiceAccount = Annotated[
+    str,
+    typer.Option("--service-account", help="The account of the pods.", show_default="that of the server"),
+]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Follow the run to its end.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print what the steps print.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check all, say what would be done, and do nothing.")]
 
-    return Server(found)
+_PANEL = "Kubeflow Pipelines"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFlags:
+    """Which server is meant and who asks it; None: the flag was not given."""
+
+    host: str | None = flag(
+        "--host",
+        "Address of Kubeflow Pipelines.",
+        _PANEL,
+        show_default="pipelines_host, KF_PIPELINES_ENDPOINT, in a pod that of its cluster",
+    )
+    namespace: str | None = flag(
+        "--namespace", "Namespace of the profile, where each has pipelines of its own.", _PANEL, short="-n"
+    )
+    token_file: Path | None = flag(  # noqa: RUF009 - it makes a field, as field() does
+        "--token-file",
+        "File with a bearer token.",
+        _PANEL,
+        show_default="KF_PIPELINES_SA_TOKEN_PATH, in a Kubeflow notebook its own",
+    )
+    cookie_file: Path | None = flag(  # noqa: RUF009 - the same
+        "--cookie-file", "File with the cookies of a browser that is logged in, as NAME=VALUE; …", _PANEL
+    )
+    ca_file: Path | None = flag(  # noqa: RUF009 - the same
+        "--ca-file", "File with the certificates that the server's is checked by.", _PANEL
+    )
+
+    def connect(self) -> "Server":
+        """Connect to the server that flags, settings and environment name."""
+        found = access(
+            environment=os.environ,
+            host=self.host or settings().pipelines_host,
+            namespace=self.namespace,
+            token=self.token_file,
+            cookies=self.cookie_file,
+            ca=self.ca_file,
+        )
+        from gangplan.kubeflow.server import Server
+
+        return Server(found)
 
 
 def package_file(name: str) -> Path:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gangplan.cli import completion, exits, pipeline_run, pipeline_smoke, pipeline_upload, render
+from gangplan.cli.kubeflow_options import Image
 from gangplan.cli.options import Output
 from gangplan.errors import ConfigError
 
@@ -49,10 +50,7 @@ def compile_pipelines(
             show_default="where a checkout keeps it; with --image or without a checkout NAME.yaml",
         ),
     ] = None,
-    image: Annotated[
-        str | None,
-        typer.Option("--image", envvar="GANGPLAN_IMAGE", help="The image that steps and replicas run in."),
-    ] = None,
+    image: Image = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; end with 1 if a file differs, and say how.")
     ] = False,

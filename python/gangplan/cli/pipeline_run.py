@@ -6,53 +6,47 @@ from typing import Annotated
 import typer
 
 from gangplan.cli import exits, render
+from gangplan.cli.flag_groups import takes
 from gangplan.cli.kubeflow_options import (
-    CaFile,
-    CookieFile,
-    Host,
+    DryRun,
+    Experiment,
+    Image,
     Parameters,
     Pipeline,
+    Quiet,
     RunName,
-    TokenFile,
-    UserNamespace,
-    connect,
+    ServerFlags,
+    ServiceAccount,
+    Watch,
     find_run,
     package_file,
     read_package,
 )
 from gangplan.cli.options import Context, Home, Kubeconfig, Output
-from gangplan.cli.pipeline_upload import Image
 from gangplan.cli.pipeline_view import Beside, as_data, end, follow_run, show
 from gangplan.cli.run import pairs
+from gangplan.config import settings
 from gangplan.errors import NotFound, Refused
 from gangplan.pipeline import read_arguments
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def run(
+    at: ServerFlags,
     name: Pipeline = "train",
     parameter: Parameters = None,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Follow the run to its end.")] = False,
+    watch: Watch = False,
     title: Annotated[
         str | None,
         typer.Option("--name", help="Name of the run.", show_default="that of the pipeline, and when"),
     ] = None,
-    experiment: Annotated[str, typer.Option("--experiment", help="Its experiment.")] = "Default",
-    service_account: Annotated[
-        str,
-        typer.Option("--service-account", help="The account of its pods.", show_default="that of the server"),
-    ] = "",
+    experiment: Experiment = "Default",
+    service_account: ServiceAccount = "",
     image: Image = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check the arguments, and start nothing.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print what the steps print.")] = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
     home: Home = None,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = render.Format.TABLE,
@@ -79,8 +73,8 @@ def run(
         return
     from gangplan.kubeflow.publish import publish
 
-    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
-    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=at.namespace)
+    server = at.connect()
     there = publish(server, package)
     if there.is_new:
         render.progress(f"uploaded {there.pipeline.name}, version {there.version.name}")
@@ -103,16 +97,13 @@ def run(
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def status(
+    at: ServerFlags,
     name: RunName,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Follow the run to its end.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print what the steps print.")] = False,
+    watch: Watch = False,
+    quiet: Quiet = False,
     home: Home = None,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = render.Format.TABLE,
@@ -125,8 +116,8 @@ def status(
     """
     from gangplan.kubeflow.follow import look
 
-    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
-    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=at.namespace)
+    server = at.connect()
     found = find_run(server, name)
     page = server.access.page(found.id)
     if watch:
@@ -135,35 +126,44 @@ def status(
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def logs(
+    at: ServerFlags,
     name: RunName,
     step: Annotated[str | None, typer.Argument(help="A step; without it, all.")] = None,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")] = False,
     output: Output = render.Format.TABLE,
 ) -> None:
-    """Print what the steps of a run have printed.
+    """Print what the steps of a run have printed; with -f what they print, until the run or that step has ended.
 
-    Example: gangplan pipeline logs 6f2c0bd4-5a52-4d2c-8df2-3c3f0e1f1f0e launch-tfjob
+    With -f and -o json each line is an object by itself.
+
+    Example: gangplan pipeline logs 6f2c0bd4-5a52-4d2c-8df2-3c3f0e1f1f0e launch-tfjob -f
     """
-    from gangplan.kubeflow.follow import read_log
+    from gangplan.kubeflow.follow import follow_lines, no_log, read_log
 
-    server = connect(host, namespace, token_file, cookie_file, ca_file)
-    found = server.run(find_run(server, name).id)
+    server = at.connect()
+    found = find_run(server, name)
     wanted = None if step is None else step.replace("_", "-")
+    if follow:
+        pause_s = 4 * settings().poll_s
+        for each, line in follow_lines(server, found.id, wanted, tell=render.progress, pause_s=pause_s):
+            if output is not render.Format.TABLE:
+                render.emit_one({"step": each, "line": line}, output)
+            else:
+                render.say(line if step is not None else f"{each} | {line}", now=True)
+    found = server.run(found.id)
     chosen = [item for item in found.steps if wanted in {None, item.name}]
     if step is not None and not chosen:
         begun = ", ".join(item.name for item in found.steps) or "none has"
         raise NotFound(
             f"step {step} of {found.name} has not begun; begun: {begun}", verb="get", kind="step", name=step
         )
+    if follow:
+        return
     read = {item.name: read_log(server, found, item) for item in chosen}
     for lost in (each for each, text in read.items() if text is None):
-        where = f"kubectl logs -l pipeline/runid={found.id} -c main --prefix"
-        render.progress(f"{lost}: the server has no log of it; while its pod is there: {where}")
+        render.progress(no_log(found, lost))
     if output is not render.Format.TABLE:
         render.emit([{"step": each, "log": text} for each, text in read.items()], output)
         return
@@ -173,18 +173,13 @@ def logs(
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def stop(
+    at: ServerFlags,
     name: RunName,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it has ended.")] = True,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     home: Home = None,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = render.Format.TABLE,
@@ -197,8 +192,8 @@ def stop(
     """
     from gangplan.kubeflow.follow import look
 
-    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
-    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=at.namespace)
+    server = at.connect()
     found, ended = look(server, find_run(server, name).id, beside.known)
     page = server.access.page(found.id)
     if ended is None and dry_run:
@@ -235,7 +230,9 @@ def stop(
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def delete(
+    at: ServerFlags,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="RUN…", help="Ids or names of runs that have ended.")
     ] = None,
@@ -245,15 +242,8 @@ def delete(
     schedule: Annotated[
         str | None, typer.Option("--schedule", metavar="ID", help="A schedule; its runs stay.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     home: Home = None,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
     output: Output = render.Format.TABLE,
 ) -> None:
     """Delete runs that have ended, a pipeline or a schedule; what still runs is stopped first by `stop`.
@@ -263,7 +253,7 @@ def delete(
     if not (names or pipeline or schedule):
         raise typer.BadParameter("name a run, or give --pipeline or --schedule")
     beside = Beside(home=home)
-    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    server = at.connect()
     gone: list[dict[str, str]] = []
     found = [find_run(server, name) for name in names or ()]
     entry = server.pipeline(pipeline) if pipeline else None

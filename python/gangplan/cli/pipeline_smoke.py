@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gangplan.cli import exits, render
+from gangplan.cli.flag_groups import takes
 from gangplan.cli.kubeflow_options import (
-    CaFile,
-    CookieFile,
-    Host,
+    Image,
     Parameters,
-    TokenFile,
-    UserNamespace,
-    connect,
+    ServerFlags,
     package_file,
     read_package,
 )
 from gangplan.cli.options import Context, Home, Kubeconfig, Output
-from gangplan.cli.pipeline_upload import Image
 from gangplan.cli.pipeline_view import Beside
 from gangplan.cli.run import pairs
 from gangplan.config import settings
@@ -40,7 +36,9 @@ SMALL = {
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def smoke(
+    at: ServerFlags,
     parameter: Parameters = None,
     image: Image = None,
     timeout: Annotated[
@@ -49,11 +47,6 @@ def smoke(
     home: Home = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
     output: Output = render.Format.TABLE,
 ) -> None:
     """Try a real Kubeflow: upload `train` by a new name, run it, stop another run of it, and remove all that.
@@ -65,8 +58,8 @@ def smoke(
     """
     arguments = read_arguments(package_file("train"), SMALL | pairs(parameter or []), local=False)
     package = read_package("train", image)
-    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=namespace)
-    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    beside = Beside(home=home, kubeconfig=kubeconfig, context=context, namespace=at.namespace)
+    server = at.connect()
     from gangplan.kubeflow.smoke import Smoke
 
     points: list[Point] = []

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from gangplan.cli import exits, render
+from gangplan.cli.flag_groups import takes
 from gangplan.cli.kubeflow_options import (
-    CaFile,
-    CookieFile,
-    Host,
+    DryRun,
+    Experiment,
+    Image,
     Parameters,
     Pipeline,
-    TokenFile,
-    UserNamespace,
-    connect,
+    ServerFlags,
+    ServiceAccount,
     package_file,
     read_package,
 )
@@ -24,11 +24,6 @@ from gangplan.cli.run import pairs
 from gangplan.cli.tidy import seconds
 from gangplan.errors import ConfigError, InvalidInput, Problem
 from gangplan.pipeline import read_arguments
-
-Image = Annotated[
-    str | None,
-    typer.Option("--image", envvar="GANGPLAN_IMAGE", help="The image that steps and replicas run in."),
-]
 
 
 class Listed(StrEnum):
@@ -40,18 +35,15 @@ class Listed(StrEnum):
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def upload(
+    at: ServerFlags,
     name: Pipeline = "train",
     title: Annotated[
         str | None, typer.Option("--name", help="Name of the pipeline there; without it the one in the file.")
     ] = None,
     image: Image = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the file, and upload nothing.")] = False,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
+    dry_run: DryRun = False,
     output: Output = render.Format.TABLE,
 ) -> None:
     """Upload a pipeline, or a new version of it; nothing if the server has these bytes already.
@@ -63,7 +55,7 @@ def upload(
     if not dry_run:
         from gangplan.kubeflow.publish import publish
 
-        server = connect(host, namespace, token_file, cookie_file, ca_file)
+        server = at.connect()
         done = publish(server, package, name=title)
         told |= {"pipeline_id": done.pipeline.id, "version_id": done.version.id, "uploaded": done.is_new}
     if output is not render.Format.TABLE:
@@ -75,21 +67,18 @@ def upload(
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def list_all(
+    at: ServerFlags,
     what: Annotated[Listed, typer.Argument(help="What to list.")] = Listed.RUNS,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many runs, the newest first.")] = 20,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
     output: Output = render.Format.TABLE,
 ) -> None:
     """List the runs on Kubeflow, or its pipelines or schedules.
 
     Example: gangplan pipeline list runs --limit 5
     """
-    server = connect(host, namespace, token_file, cookie_file, ca_file)
+    server = at.connect()
     if what is Listed.RUNS:
         runs = server.runs(limit=limit)
         if output is not render.Format.TABLE:
@@ -129,7 +118,9 @@ def list_all(
 
 
 @exits.guarded
+@takes(ServerFlags, "at")
 def schedule(
+    at: ServerFlags,
     name: Pipeline,
     cron: Annotated[
         str | None,
@@ -142,17 +133,10 @@ def schedule(
     ] = None,
     parameter: Parameters = None,
     title: Annotated[str | None, typer.Option("--name", help="Name of the schedule.")] = None,
-    experiment: Annotated[str, typer.Option("--experiment", help="The experiment of the runs.")] = "Default",
-    service_account: Annotated[
-        str, typer.Option("--service-account", help="The account of the runs' pods.")
-    ] = "",
+    experiment: Experiment = "Default",
+    service_account: ServiceAccount = "",
     image: Image = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check all, and schedule nothing.")] = False,
-    host: Host = None,
-    namespace: UserNamespace = None,
-    token_file: TokenFile = None,
-    cookie_file: CookieFile = None,
-    ca_file: CaFile = None,
+    dry_run: DryRun = False,
     output: Output = render.Format.TABLE,
 ) -> None:
     """Start runs of a pipeline again and again; never two at once, and none for times that were missed.
@@ -167,7 +151,7 @@ def schedule(
     if not dry_run:
         from gangplan.kubeflow.publish import publish
 
-        server = connect(host, namespace, token_file, cookie_file, ca_file)
+        server = at.connect()
         there = publish(server, package)
         made = server.create_schedule(
             wanted,

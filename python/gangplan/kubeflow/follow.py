@@ -3,15 +3,21 @@
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from gangplan.errors import ClusterError, JobTimedOut, Unreachable
 from gangplan.kubeflow.outcome import Ending, ending
-from gangplan.kubeflow.run import Run, Step
+from gangplan.kubeflow.run import ENDED, Run, Step
 from gangplan.kubeflow.server import Server
 from gangplan.kubeflow.stops import Stops
 from gangplan.record import GangRecord
+
+T = TypeVar("T")
+
+TAIL = 20
+"""Lines of a running step that are told to who begins to follow a run; ``pipeline logs`` has all."""
 
 LOST = 60
 """So many looks in a row may go unanswered, two minutes by default: a rolling update of the server takes less."""
@@ -30,6 +36,12 @@ def read_log(server: Server, run: Run, step: Step) -> str | None:
             except ClusterError:
                 continue
     return None
+
+
+def no_log(run: Run, step: str) -> str:
+    """What is said where the server has no log of a step."""
+    where = f"kubectl logs -l pipeline/runid={run.id} -c main --prefix"
+    return f"{step}: the server has no log of it; while its pod is there: {where}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +76,21 @@ class _Told:
 
     states: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
+
+    def new_lines(self, server: Server, run: Run, step: Step) -> list[str]:
+        """What a step has printed since it was asked last; of one that has ended the rest, once."""
+        if step.name in self.whole:
+            return []
+        read = read_log(server, run, step)
+        if step.state in ENDED:
+            self.whole.add(step.name)
+            if read is None:
+                self.lost.add(step.name)
+        lines, before = (read or "").splitlines(), self.lines.get(step.name, 0)
+        self.lines[step.name] = max(before, len(lines))
+        return lines[before:]
 
 
 def follow(
@@ -92,37 +119,71 @@ def follow(
         Unreachable: The server was away for too long.
         ClusterError: The run cannot be read any more.
     """
-    told, lost, begun = _Told(), 0, time.monotonic()
+    told = _Told()
+    looks = _looks(lambda: look(server, run_id, known), tell=tell, pause_s=pause_s, patience_s=patience_s)
+    for run, ended in looks:
+        if run.state == "CANCELING":
+            known.stops.remember(run_id)
+        is_first = not told.states
+        for step in run.steps:
+            before = told.states.get(step.name)
+            if logs and (step.state == "RUNNING" or (before != step.state and not is_first)):
+                lines = told.new_lines(server, run, step)
+                for line in lines[-TAIL:] if is_first else lines:
+                    tell(f"{step.name} | {line}")
+            if before != step.state:
+                told.states[step.name] = step.state
+                tell(f"{step.name}: {step.state.lower()}" + (f": {step.reason}" if step.reason else ""))
+        if ended is not None:
+            return run, ended
+    raise AssertionError("looks go on until the run has ended")
+
+
+def follow_lines(
+    server: Server, run_id: str, step: str | None, *, tell: Callable[[str], None], pause_s: float
+) -> Iterator[tuple[str, str]]:
+    """Yield what the steps of a run print, each with its step, as it comes, until the run or the step has ended.
+
+    Args:
+        server: The server.
+        run_id: The run.
+        step: Only this step, which may not have begun yet; None: all.
+        tell: Told when the server is away.
+        pause_s: Seconds between two looks.
+
+    Raises:
+        Unreachable: The server was away for too long.
+        ClusterError: The run cannot be read any more.
+    """
+    told, mentioned = _Told(), set[str]()
+    for run in _looks(lambda: server.run(run_id), tell=tell, pause_s=pause_s):
+        for each in run.steps:
+            if step in {None, each.name}:
+                yield from ((each.name, line) for line in told.new_lines(server, run, each))
+        for lost in sorted(told.lost - mentioned):
+            tell(no_log(run, lost))
+        mentioned |= told.lost
+        if run.has_ended or step in told.whole:
+            return
+
+
+def _looks(
+    ask: Callable[[], T], *, tell: Callable[[str], None], pause_s: float, patience_s: float = math.inf
+) -> Iterator[T]:
+    """Yield one answer after the other; a server that is away is asked again for a while."""
+    lost, begun = 0, time.monotonic()
     while True:
         if time.monotonic() - begun > patience_s:
             raise JobTimedOut(f"it has not ended after {patience_s:.0f} s")
         try:
-            run, ended = look(server, run_id, known)
+            answer = ask()
         except Unreachable as error:
             lost += 1
             if lost >= LOST:
                 raise
             if lost == 1:
                 tell(f"the server does not answer, the run goes on: {error}")
-            time.sleep(pause_s)
-            continue
-        lost = 0
-        if run.state == "CANCELING":
-            known.stops.remember(run_id)
-        for step in run.steps:
-            before = told.states.get(step.name)
-            if logs and "RUNNING" in {step.state, before}:
-                _tell_log(server, run, step, told, tell)
-            if before != step.state:
-                told.states[step.name] = step.state
-                tell(f"{step.name}: {step.state.lower()}" + (f": {step.reason}" if step.reason else ""))
-        if ended is not None:
-            return run, ended
+        else:
+            lost = 0
+            yield answer
         time.sleep(pause_s)
-
-
-def _tell_log(server: Server, run: Run, step: Step, told: _Told, tell: Callable[[str], None]) -> None:
-    lines = (read_log(server, run, step) or "").splitlines()
-    for line in lines[told.lines.get(step.name, 0) :]:
-        tell(f"{step.name} | {line}")
-    told.lines[step.name] = max(told.lines.get(step.name, 0), len(lines))
