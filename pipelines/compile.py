@@ -9,16 +9,19 @@ from pathlib import Path
 from gangplan.pipeline import compile_pipeline
 from gangplan.steps.scaling import TOLD_OF
 from gangplan.steps.scaling_request import TRAINERS
+from gangplan.steps.sweep_request import METRICS
 from gangplan.steps.training import STRATEGIES
 from pipelines.scaling_study import scaling_study
+from pipelines.sweep import sweep
 from pipelines.train import train
 
-PIPELINES = {"scaling_study": scaling_study, "train": train}
+PIPELINES = {"scaling_study": scaling_study, "sweep": sweep, "train": train}
 
 CHOICES = {
     "role_chief_count": (0, 1),
     "study_throughput_of": TOLD_OF,
     "study_trainer": TRAINERS,
+    "sweep_metric": METRICS,
     "train_strategy": STRATEGIES,
 }
 """All values of the parameters that have few, in whichever pipeline: drop-downs in the run form."""

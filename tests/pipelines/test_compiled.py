@@ -8,13 +8,14 @@ import yaml
 
 from gangplan import InvalidInput
 from gangplan.pipeline import packaged, parameters, read_arguments
-from gangplan.steps import scaling_request, training
+from gangplan.steps import scaling_request, sweep_request, training
 from gangplan.steps.arguments import judged
 from pipelines.compile import PIPELINES, compile_all
 
 WIRED = [
     ("train", "admit", training.PARAMETERS),
     ("scaling_study", "measure-scaling", scaling_request.PARAMETERS),
+    ("sweep", "train-all", sweep_request.PARAMETERS),
 ]
 COMPILED = Path(__file__).parents[2] / "pipelines" / "compiled"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gangplan.config import Settings
 from gangplan.snapshot import Snapshot
-from gangplan.steps import scaling_request, training
+from gangplan.steps import scaling_request, sweep_request, training
 from gangplan.steps.preview import preview
 from gangplan.steps.run import Run, gang_name
 
@@ -17,7 +17,7 @@ def judged(known: Collection[str]) -> frozenset[str]:
     Args:
         known: All parameters of the pipeline.
     """
-    for names in (scaling_request.PARAMETERS, training.PARAMETERS):
+    for names in (scaling_request.PARAMETERS, sweep_request.PARAMETERS, training.PARAMETERS):
         if set(names) <= set(known):
             return frozenset(names)
     return frozenset()
@@ -39,6 +39,9 @@ def see_that_they_are_sound(
     if set(scaling_request.PARAMETERS) <= set(values):
         given = {inner: values[outer] for outer, inner in scaling_request.PARAMETERS.items()}
         scaling_request.asked(_run(values, chosen), given)
+    elif set(sweep_request.PARAMETERS) <= set(values):
+        given = {inner: values[outer] for outer, inner in sweep_request.PARAMETERS.items()}
+        sweep_request.asked(_run(values, chosen), given | {"data_seed": values["data_seed"]})
     elif set(training.PARAMETERS) <= set(values):
         preview(values, chosen=chosen, cluster=cluster)
 

@@ -37,6 +37,7 @@ class Ended:
 
     Attributes:
         gang: Its name.
+        record: Name of its record.
         outcome: ``Succeeded``, ``Failed``, ``Canceled``, ``TimedOut`` or ``NotAdmitted``.
         reason: Why, in a sentence or a few lines.
         waited_s: Seconds for which it waited for room.
@@ -45,6 +46,7 @@ class Ended:
     """
 
     gang: str
+    record: str
     outcome: str
     reason: str
     waited_s: float = field(default=0.0)
@@ -147,13 +149,20 @@ def _follow(
         )
         if not verdict.admitted:
             waited = clock() - asked_at
-            return Ended(gang=run.name, outcome=NOT_ADMITTED, reason=verdict.reason, waited_s=waited)
+            return Ended(
+                gang=run.name,
+                record=place.gang,
+                outcome=NOT_ADMITTED,
+                reason=verdict.reason,
+                waited_s=waited,
+            )
     began = clock()
     run.trained.mkdir(parents=True, exist_ok=True)
     status = place.launch(manifest, tell=say)
     assert status.state in FINAL, "a launch ends with its job"
     return Ended(
         gang=run.name,
+        record=place.gang,
         outcome=status.state,
         reason=status.reason,
         waited_s=began - asked_at,

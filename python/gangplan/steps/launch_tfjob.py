@@ -70,7 +70,7 @@ def launch_tfjob(
             outcome = Outcome(ended.state, ended.reason)
         write_atomic(Path(status), encode(ended, indent=2))
         write_atomic(Path(logs), "\n".join(log_tails(ended)).encode("utf-8", "replace"))
-        facts = _model_facts(run, ended)
+        facts = model_facts(run, ended)
         model_metadata.update(facts)
         write_atomic(Path(model), encode(facts, indent=2))
     return outcome
@@ -89,7 +89,7 @@ def log_tails(ended: JobStatus) -> Iterator[str]:
         yield from ended.events
 
 
-def _model_facts(run: Run, ended: JobStatus) -> dict[str, Any]:
+def model_facts(run: Run, ended: JobStatus) -> dict[str, Any]:
     """Flat metadata: the UI shows strings and numbers."""
     facts: dict[str, Any] = {"tfjob": run.name, "run_id": run.run_id, "outcome": ended.state}
     facts["placement"] = encode({replica.name: replica.node for replica in ended.replicas}).decode()
