@@ -360,6 +360,13 @@ def test_fields_that_the_server_does_not_know_are_told_before_it_waits(strict):
     assert f"{TEMPLATE}.nodeSelektor: is not known to the server" in told
 
 
+def test_a_policy_at_the_wrong_place_is_told_before_it_waits(strict):
+    """A server without strict fields drops it, and the pods stay (trainer#1241)."""
+    wrong = job()
+    wrong["spec"]["cleanPodPolicy"] = "All"
+    assert "$.spec.cleanPodPolicy: is not known to the server" in refused(strict, wrong, code=3)
+
+
 def on_create(kind: str, error: type[Exception]) -> Callable:
     return lambda about: Fault(error=error) if (about.verb, about.kind) == ("create", kind) else None
 

@@ -350,6 +350,26 @@ def test_pods_of_a_pod_group_are_one_gang_and_count_in_its_queue():
     assert "vision" in plan.rejections["d/a"].message, "two of its three GPUs are taken"
 
 
+@pytest.mark.parametrize("phase", ["Pending", "Inqueue", "Running"])
+def test_a_group_whose_pods_have_ended_holds_nothing_whatever_its_phase_is(phase):
+    """Once its pods are cleaned up a completed group may fall back to an earlier phase (volcano#2208)."""
+    server = server_with(VOLCANO_GROUP, VOLCANO_QUEUE)
+    add_node(server, "n1")
+    add(server, VOLCANO_QUEUE, "vision", {"capability": {GPU: 3}})
+    add(server, VOLCANO_GROUP, "job", {"minMember": 2, "queue": "vision"}, namespace="default")
+    server.patch(VOLCANO_GROUP, "job", {"status": {"phase": phase}}, namespace="default")
+    for index in range(2):
+        add_pod(server, f"job-worker-{index}", notes={"scheduling.k8s.io/group-name": "job"})
+        status = {"status": {"phase": "Succeeded"}}
+        server.patch(POD, f"job-worker-{index}", status, namespace="default", subresource="status")
+    three = gp.Gang(
+        name="d/a", queue="vision", roles=(gp.Role(name="worker", replicas=3, requests={GPU: "1"}),)
+    )
+    plan, _ = decided(server, three)
+    assert "d/a" in plan.placements
+    assert read(server).snapshot.running == ()
+
+
 def test_pods_of_the_scheduler_plugins_are_one_gang_too():
     server = server_with(PLUGINS_GROUP)
     add_node(server, "n1")
