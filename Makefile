@@ -133,6 +133,10 @@ cluster-up: dev cluster-build ## Start a cluster and leave it (UP="--nodes 2 --g
 cluster-down: ## End the cluster of cluster-up
 	@$(CLUSTER) cluster.down .make/cluster
 
+.PHONY: bench-steps
+bench-steps: dev ## Measure steps of a pipeline beside their own work, and a whole run on this machine
+	@PYTHONPATH=tests $(BIN)/python -m kfpserver.bench_steps
+
 .PHONY: bench-snapshot
 bench-snapshot: dev cluster-build ## Measure the read of a cluster of 5,000 nodes and 50,000 pods (some minutes)
 	@$(CLUSTER) cluster.bench_snapshot

@@ -40,8 +40,6 @@ def scaling_study(
     study_warmup_steps: int = 5,
     study_worker_counts: list = [1, 2],  # noqa: B006 - KFP writes it down
     tfjob_yaml: str = "",
-    volume_claim: str = "",
-    volume_path: str = "",
 ):
     """Measure how many images a second gangs of 1, 2, 4 … workers train, one gang after another.
 
@@ -75,17 +73,15 @@ def scaling_study(
         study_warmup_steps: Steps of each worker before those that are measured.
         study_worker_counts: Numbers of workers as JSON, such as [1, 2, 4].
         tfjob_yaml: A TFJob manifest to measure with study_trainer=tfjob; the number of its workers is varied.
-        volume_claim: On Kubernetes, the claim of a volume that every replica mounts; none is needed.
-        volume_path: Mount path of that volume; empty means the local one.
     """
-    common = {"run_id": dsl.PIPELINE_JOB_ID_PLACEHOLDER, "job_name": job_name, "volume": volume_path}
+    common = {"run_id": dsl.PIPELINE_JOB_ID_PLACEHOLDER, "job_name": job_name, "volume": ""}
     releasing = release_all(**common)
     releasing.set_caching_options(False)
     releasing.set_container_image(image)
     with dsl.ExitHandler(releasing, name="measuring"):
         measuring = measure_scaling(
             **common,
-            volume_claim=volume_claim,
+            volume_claim="",
             image=image,
             tfjob=tfjob_yaml,
             queue=gang_queue,

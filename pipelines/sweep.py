@@ -9,6 +9,7 @@ from components.prepare_data.component import prepare_data
 from components.release_all.component import release_all
 from components.report_study.component import report_study
 from components.train_all.component import train_all
+from pipelines.volume import MOUNT, mount
 
 
 @dsl.pipeline(
@@ -44,8 +45,7 @@ def sweep(
     train_learning_rate: float = 0.002,
     train_seed: int = 0,
     train_strategy: str = "auto",
-    volume_claim: str = "",
-    volume_path: str = "",
+    volume_claim: str = "training",
 ):
     """Train a classifier with many choices of parameters, as gangs of one queue, and keep the best.
 
@@ -78,13 +78,11 @@ def sweep(
         train_learning_rate: Step size of the optimizer.
         train_seed: Seed of weights and order.
         train_strategy: "auto", "ps", "mirrored" or "alone".
-        volume_claim: On Kubernetes, the claim of the shared volume, which every replica mounts; empty means none.
-        volume_path: Mount path of the shared volume; empty means the local one.
+        volume_claim: On Kubernetes, the claim (ReadWriteMany) of the volume that every step and every replica mounts at
+            /training; on one machine not looked at.
     """
-    common = {"run_id": dsl.PIPELINE_JOB_ID_PLACEHOLDER, "job_name": job_name, "volume": volume_path}
+    common = {"run_id": dsl.PIPELINE_JOB_ID_PLACEHOLDER, "job_name": job_name, "volume": MOUNT}
     releasing = release_all(**common)
-    releasing.set_caching_options(False)
-    releasing.set_container_image(image)
     with dsl.ExitHandler(releasing, name="sweeping"):
         preparing = prepare_data(**common, source=data_source, split=data_split, seed=data_seed)
         training = train_all(
@@ -120,6 +118,8 @@ def sweep(
         reporting = report_study(**common, study=choosing.outputs["study"])
         concluding = conclude(outcome=choosing.outputs["outcome"], reason=choosing.outputs["reason"])
         concluding.after(reporting)
-        for task in (preparing, training, choosing, reporting, concluding):
-            task.set_caching_options(False)
-            task.set_container_image(image)
+    on_volume = (preparing, training, choosing, reporting, releasing)
+    mount(*on_volume, claim=volume_claim)
+    for task in (*on_volume, concluding):
+        task.set_caching_options(False)
+        task.set_container_image(image)

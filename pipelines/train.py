@@ -13,6 +13,7 @@ from components.launch_tfjob.component import launch_tfjob
 from components.prepare_data.component import prepare_data
 from components.release.component import release
 from components.report.component import report
+from pipelines.volume import MOUNT, mount
 
 
 @dsl.pipeline(
@@ -26,6 +27,7 @@ def train(
     gang_priority: int = 0,
     gang_queue: str = "",
     gang_required_level: str = "",
+    gang_skip_if_not_admitted: bool = False,
     gang_wait_if_impossible: bool = False,
     gang_wait_seconds: int = 600,
     image: str = IMAGE,
@@ -45,8 +47,7 @@ def train(
     train_learning_rate: float = 0.002,
     train_seed: int = 0,
     train_strategy: str = "auto",
-    volume_claim: str = "",
-    volume_path: str = "",
+    volume_claim: str = "training",
 ):
     """Train a classifier as one gang: all replicas together, or none.
 
@@ -58,6 +59,7 @@ def train(
         gang_priority: Higher comes first in its queue.
         gang_queue: Queue of the gang; empty means none.
         gang_required_level: Topology level that the gang must not cross; empty means any.
+        gang_skip_if_not_admitted: End green, with the reason, where the gang was not admitted; otherwise red.
         gang_wait_if_impossible: Wait although the gang cannot fit this cluster even when nothing runs.
         gang_wait_seconds: Seconds to wait for admission.
         image: Container image of steps and replicas.
@@ -78,13 +80,11 @@ def train(
         train_learning_rate: Step size of the optimizer.
         train_seed: Seed of weights and order.
         train_strategy: "auto", "ps", "mirrored" or "alone".
-        volume_claim: On Kubernetes, the claim of the shared volume, which every replica mounts; empty means none.
-        volume_path: Mount path of the shared volume; empty means the local one.
+        volume_claim: On Kubernetes, the claim (ReadWriteMany) of the volume that every step and every replica mounts at
+            /training; on one machine not looked at.
     """
-    common = {"run_id": dsl.PIPELINE_JOB_ID_PLACEHOLDER, "job_name": job_name, "volume": volume_path}
+    common = {"run_id": dsl.PIPELINE_JOB_ID_PLACEHOLDER, "job_name": job_name, "volume": MOUNT}
     releasing = release(**common)
-    releasing.set_caching_options(False)
-    releasing.set_container_image(image)
     with dsl.ExitHandler(releasing, name="training"):
         preparing = prepare_data(**common, source=data_source, split=data_split, seed=data_seed)
         admitting = admit(
@@ -134,8 +134,14 @@ def train(
             outcome=launching.outputs["outcome"],
             reason=launching.outputs["reason"],
         )
-        concluding = conclude(outcome=launching.outputs["outcome"], reason=launching.outputs["reason"])
+        concluding = conclude(
+            outcome=launching.outputs["outcome"],
+            reason=launching.outputs["reason"],
+            skip_if_not_admitted=gang_skip_if_not_admitted,
+        )
         concluding.after(reporting)
-        for task in (preparing, admitting, launching, evaluating, reporting, concluding):
-            task.set_caching_options(False)
-            task.set_container_image(image)
+    on_volume = (preparing, admitting, launching, evaluating, reporting, releasing)
+    mount(*on_volume, claim=volume_claim)
+    for task in (*on_volume, concluding):
+        task.set_caching_options(False)
+        task.set_container_image(image)

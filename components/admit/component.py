@@ -7,7 +7,18 @@ from kfp import dsl
 from components._image import IMAGE
 
 
-@dsl.component(base_image=IMAGE, install_kfp_package=False)
+@dsl.component(
+    base_image=IMAGE,
+    install_kfp_package=False,
+    task_config_passthroughs=[
+        dsl.TaskConfigField.RESOURCES,
+        dsl.TaskConfigField.KUBERNETES_TOLERATIONS,
+        dsl.TaskConfigField.KUBERNETES_NODE_SELECTOR,
+        dsl.TaskConfigField.KUBERNETES_AFFINITY,
+        dsl.TaskConfigPassthrough(field=dsl.TaskConfigField.ENV, apply_to_task=True),
+        dsl.TaskConfigPassthrough(field=dsl.TaskConfigField.KUBERNETES_VOLUMES, apply_to_task=True),
+    ],
+)
 def admit(
     job: dsl.Output[dsl.Artifact],
     snapshot: dsl.Output[dsl.Artifact],
@@ -39,6 +50,7 @@ def admit(
     learning_rate: float,
     seed: int,
     deadline_seconds: int,
+    task_config: dsl.TaskConfig,
 ) -> NamedTuple("Outcome", [("outcome", str), ("reason", str)]):
     """Wait until the whole gang may start; say where each replica goes, or why not and what would help.
 
@@ -51,8 +63,8 @@ def admit(
         explanation: The plan in words: placement, or reason with tried changes.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
-        volume_claim: On Kubernetes, the claim of the shared volume, which every replica mounts there; empty means none.
+        volume: Where pods mount the shared volume; on one machine not looked at.
+        volume_claim: On Kubernetes, the claim of the shared volume, which every replica mounts there.
         image: Container image of the replicas.
         tfjob: A TFJob manifest as YAML to run instead of the training described below.
         queue: Queue of the gang; empty means none.
@@ -75,6 +87,8 @@ def admit(
         learning_rate: Step size of the optimizer.
         seed: Seed of weights and order.
         deadline_seconds: Seconds from start after which the job is ended.
+        task_config: What is set on this step, from KFP: resources for the workers; environment, volumes, secrets,
+            selectors and tolerations for every replica.
 
     Returns:
         outcome ("Admitted" or "NotAdmitted") and reason.
@@ -112,4 +126,5 @@ def admit(
         learning_rate=learning_rate,
         seed=seed,
         deadline_seconds=deadline_seconds,
+        task_config=task_config,
     )

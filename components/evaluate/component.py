@@ -25,7 +25,7 @@ def evaluate(
         evaluation: All of it as JSON.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         trained: Outcome of launch_tfjob; there is nothing to judge after any other than "Succeeded".
 
     Returns:

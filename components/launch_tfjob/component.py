@@ -13,6 +13,7 @@ def launch_tfjob(
     model: dsl.Output[dsl.Model],
     status: dsl.Output[dsl.Artifact],
     logs: dsl.Output[dsl.Artifact],
+    mlpipeline_ui_metadata: dsl.Output[dsl.Artifact],
     run_id: str,
     job_name: str,
     volume: str,
@@ -28,9 +29,10 @@ def launch_tfjob(
         model: Where the model lies, with signature, versions and placement.
         status: The job's status with every replica.
         logs: The last lines of every replica's log.
+        mlpipeline_ui_metadata: Lets Kubeflow's pages start TensorBoard on the event files; the name is Kubeflow's.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         admitted: Outcome of admit; any other than "Admitted" is passed on.
         reason: Reason of admit.
 
@@ -50,4 +52,5 @@ def launch_tfjob(
         model_metadata=model.metadata,
         status=status.path,
         logs=logs.path,
+        ui_metadata=mlpipeline_ui_metadata.path,
     )

@@ -24,7 +24,7 @@ def prepare_data(
         source: "digits" (bundled), a folder of MNIST-format IDX files, or an .npz file.
         split: Training and test images as "8000/2000", for a source that is one set; empty means four to one.
         seed: Seed of the split.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
     """
     from gangplan.steps.prepare_data import prepare_data as step
 

@@ -34,7 +34,7 @@ def report(
         summary: The report in a few lines.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         outcome: Outcome of launch_tfjob.
         reason: Its reason.
     """

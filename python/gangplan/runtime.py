@@ -118,6 +118,7 @@ class JobStatus:
         replica: The replica that decided a failure, ``worker-1``; empty if none did.
         replicas: Its replicas, by role and index.
         events: What was noted about a job that did not succeed, a line each, oldest first.
+        uid: Uid of its TFJob; empty on one machine, where there is no such object.
     """
 
     name: str
@@ -126,6 +127,7 @@ class JobStatus:
     replica: str = ""
     replicas: tuple[ReplicaStatus, ...] = ()
     events: tuple[str, ...] = ()
+    uid: str = ""
 
 
 class Runtime(Protocol):

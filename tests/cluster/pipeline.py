@@ -1,7 +1,7 @@
 """A run of a compiled pipeline on a cluster, its steps started one by one as pods: what KFP's driver and Argo do of it.
 
-The steps get what the real driver makes: whole numbers stay whole, artifacts have numbers for names, ``KFP_POD_NAME`` is
-set, and the Workflow owns the pods. What they write lies on the shared volume.
+The steps get what the real driver makes, ``KFP_POD_NAME`` is set, and the Workflow owns the pods. What they write lies on
+the shared volume.
 """
 
 import itertools
@@ -15,15 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+from kfpserver.driver import OUTPUT, Driver
 
 from cluster.bed.image import PROJECT
 from cluster.bed.outside import Cluster
 from cluster.manifests import pod
 from cluster.objects import create, wait_for_phase
-
-MOUNT = "/training"
-"""Where every step and every replica sees the shared volume."""
+from pipelines.volume import MOUNT
 
 COMPILED = Path(__file__).parents[2] / "pipelines" / "compiled"
 
@@ -76,8 +74,16 @@ class Run:
     run_id: str
     arguments: Mapping[str, Any]
     pipeline: str = "train"
-    _outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _artifacts: dict[str, dict[str, str]] = field(default_factory=dict)
+    _driver: Driver = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have a driver."""
+        self._driver = Driver(
+            package=COMPILED / f"{self.pipeline}.yaml",
+            run_id=self.run_id,
+            arguments=self.arguments,
+            folder=f"{MOUNT}/outputs",
+        )
 
     def begin(self) -> None:
         """Create the Workflow."""
@@ -99,10 +105,7 @@ class Run:
     def start(self, task: str) -> str:
         """Start a step; the name of its pod."""
         name = f"{self.run_id}-{task}-{next(_numbers)}"
-        component = self._component(task)
-        executor = self._ir()["deploymentSpec"]["executors"][component["executorLabel"]]["container"]
-        given = json.dumps(self._input(task, component, name))
-        command = [word.replace("{{$}}", given) for word in (*executor["command"], *executor["args"])]
+        command = self._driver.command(task, name)
         made = pod(
             name,
             ["python3", "-c", EMISSARY, *command],
@@ -124,16 +127,17 @@ class Run:
         log = self.cluster.admin.log(self.namespace, name)
         if ended["status"]["phase"] == "Failed":
             return Step(succeeded=False, outputs={}, log=log)
-        told = json.loads((self.folder / "outputs" / name / "output.json").read_text())
-        self._outputs[task] = told.get("parameterValues", {})
-        kinds = self._component(task).get("outputDefinitions", {}).get("artifacts", {})
-        self._artifacts[task] = {kind: self._path(name, kind) for kind in kinds}
-        return Step(succeeded=True, outputs=self._outputs[task], log=log)
+        told = json.loads((self.folder / "outputs" / name / OUTPUT).read_text())
+        return Step(succeeded=True, outputs=self._driver.publish(task, name, told), log=log)
 
     def artifact(self, task: str, kind: str) -> str:
         """What a step wrote."""
-        path = Path(self._artifacts[task][kind]).relative_to(MOUNT)
+        path = Path(self._driver.artifact(task, kind)["uri"]).relative_to(MOUNT)
         return (self.folder / path).read_text()
+
+    def metadata(self, task: str, kind: str) -> Mapping[str, Any]:
+        """What a step said of what it wrote."""
+        return self._driver.artifact(task, kind)["metadata"]
 
     def wait_for(self, name: str, words: str) -> None:
         """Wait until a step has said something."""
@@ -149,71 +153,6 @@ class Run:
         for process in step_processes(name):
             os.kill(process, signal.SIGKILL)
         wait_for_phase(self.cluster, self.namespace, name, "Failed")
-
-    def _ir(self) -> Any:
-        return yaml.safe_load((COMPILED / f"{self.pipeline}.yaml").read_text())
-
-    def _task(self, task: str) -> Any:
-        ir = self._ir()
-        inner = ir["components"]["comp-exit-handler-1"]["dag"]["tasks"]
-        return (inner | ir["root"]["dag"]["tasks"])[task]
-
-    def _component(self, task: str) -> Any:
-        return self._ir()["components"][self._task(task)["componentRef"]["name"]]
-
-    def _input(self, task: str, component: Any, name: str) -> dict[str, Any]:
-        wanted = component.get("inputDefinitions", {})
-        inputs = self._task(task).get("inputs", {})
-        parameters = {
-            key: self._value(inputs["parameters"][key], about["parameterType"])
-            for key, about in wanted.get("parameters", {}).items()
-        }
-        artifacts = {
-            key: self._given(inputs["artifacts"][key]["taskOutputArtifact"], about["artifactType"], number)
-            for number, (key, about) in enumerate(wanted.get("artifacts", {}).items(), start=10)
-        }
-        outputs = component.get("outputDefinitions", {})
-        return {
-            "inputs": {"parameterValues": parameters, "artifacts": artifacts},
-            "outputs": {
-                "parameters": {
-                    key: {"outputFile": self._path(name, f"parameter-{key}")}
-                    for key in outputs.get("parameters", {})
-                },
-                "artifacts": {
-                    key: {
-                        "artifacts": [
-                            {
-                                "name": key,
-                                "type": about["artifactType"],
-                                "uri": self._path(name, key),
-                                "metadata": {},
-                            }
-                        ]
-                    }
-                    for key, about in outputs.get("artifacts", {}).items()
-                },
-                "outputFile": self._path(name, "output.json"),
-            },
-        }
-
-    def _value(self, source: Mapping[str, Any], kind: str) -> Any:
-        if "runtimeValue" in source:
-            return source["runtimeValue"]["constant"].replace("{{$.pipeline_job_uuid}}", self.run_id)
-        if "taskOutputParameter" in source:
-            told = source["taskOutputParameter"]
-            return self._outputs[told["producerTask"]][told["outputParameterKey"]]
-        name = source["componentInputParameter"].removeprefix("pipelinechannel--")
-        about = self._ir()["root"]["inputDefinitions"]["parameters"][name]
-        value = self.arguments.get(name, about.get("defaultValue"))
-        return int(value) if kind == "NUMBER_INTEGER" else value
-
-    def _given(self, source: Mapping[str, Any], kind: Any, number: int) -> dict[str, Any]:
-        uri = self._artifacts[source["producerTask"]][source["outputArtifactKey"]]
-        return {"artifacts": [{"name": str(number), "type": kind, "uri": uri, "metadata": {}}]}
-
-    def _path(self, name: str, what: str) -> str:
-        return f"{MOUNT}/outputs/{name}/{what}"
 
     def _owner(self) -> dict[str, Any]:
         path = f"/apis/argoproj.io/v1alpha1/namespaces/{self.namespace}/workflows/{self.run_id}"

@@ -46,7 +46,7 @@ def new_run(cluster: Cluster, new_namespace: NewNamespace, tmp_path: Path) -> Ne
     share(cluster, namespace, "shared", folder)
 
     def begin(**arguments: object) -> Run:
-        common = {"image": PROJECT, "volume_claim": "shared", "volume_path": MOUNT, "job_name": "j"}
+        common = {"image": PROJECT, "volume_claim": "shared", "job_name": "j"}
         run = Run(
             cluster=cluster,
             namespace=namespace,
@@ -113,6 +113,13 @@ def test_a_run_trains_and_leaves_nothing_when_it_is_deleted(new_run: NewRun) -> 
         ("ps", "Stopped"),
     ]
     assert len({item["node"] for item in replicas}) == 1, "chief, worker and parameter server fit one node"
+    model = run.metadata("launch-tfjob", "model")
+    assert model["tfjob_uid"] == (job_of(run) or {})["metadata"]["uid"]
+    assert set(json.loads(model["placement"])) == {"chief-0", "ps-0", "worker-0"}
+    (board,) = json.loads(run.artifact("launch-tfjob", "mlpipeline_ui_metadata"))["outputs"]
+    (volume,) = board["pod_template_spec"]["spec"]["volumes"]
+    assert volume["persistentVolumeClaim"]["claimName"] == "shared"
+    assert board["source"] == f"volume://{volume['name']}/{gang_name('j', run.run_id)}/train/events"
     judged = run.run("evaluate")
     assert judged.succeeded, judged.log
     assert judged.outputs["Output"] > 0.2

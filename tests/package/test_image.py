@@ -24,7 +24,7 @@ def instructions() -> list[tuple[str, str]]:
 def defaults() -> dict[str, str]:
     """Build argument → its default."""
     pairs = (rest.partition("=") for word, rest in instructions() if word == "ARG")
-    return {name: value for name, _, value in pairs}
+    return {name: value for name, _, value in pairs if value}
 
 
 def copied() -> list[tuple[str, str]]:

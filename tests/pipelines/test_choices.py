@@ -97,7 +97,7 @@ def test_a_client_that_turns_caching_on_cannot_skip_a_step_that_acts(pipeline):
 
 def test_the_placeholder_of_the_run_is_what_kfp_calls_it():
     assert dsl.PIPELINE_JOB_ID_PLACEHOLDER == RUN
-    assert RUN in yaml.safe_dump(yaml.safe_load(packaged("train").read_text()), width=1000)
+    assert RUN in yaml.safe_dump(next(yaml.safe_load_all(packaged("train").read_text())), width=1000)
 
 
 def test_lists_and_mappings_are_read_as_json_and_optional_ones_may_be_left_out(tmp_path: Path):

@@ -34,7 +34,7 @@ def test_the_package_carries_the_same_bytes():
 
 
 def spec_of(name: str) -> dict:
-    return yaml.safe_load((COMPILED / f"{name}.yaml").read_text())
+    return next(yaml.safe_load_all((COMPILED / f"{name}.yaml").read_text()))
 
 
 def steps_of(spec: dict) -> dict[str, dict]:

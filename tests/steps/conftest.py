@@ -53,7 +53,7 @@ class Steps:
         return admit(**self.common, **paths, **TRAINING | values | given)
 
     def launch(self, outcome="Admitted", reason=""):
-        paths = {name: self.path(name) for name in ("job", "model", "status", "logs")}
+        paths = {name: self.path(name) for name in ("job", "model", "status", "logs", "ui_metadata")}
         return launch_tfjob(
             **self.common, **paths, admitted=outcome, reason=reason, model_metadata=self.metadata
         )

@@ -61,7 +61,7 @@ def test_a_launch_that_was_killed_is_not_repeated_blindly(steps, home):
         child.wait()
     outcome = steps.launch()
     assert outcome.outcome == "Failed"
-    assert "gone" in outcome.reason
+    assert "ended before the job did" in outcome.reason
     assert release(**steps.common) == "Failed"
     nothing_left(home)
 

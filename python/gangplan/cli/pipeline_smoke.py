@@ -54,7 +54,7 @@ def smoke(
     The run trains with one worker for one epoch; -p sets what else your cluster wants, such as the volume. Ends with 1 if a
     point fails.
 
-    Example: gangplan pipeline smoke --host http://localhost:8080 -p volume_claim=training -p volume_path=/mnt/training
+    Example: gangplan pipeline smoke --host http://localhost:8080 -p volume_claim=training
     """
     arguments = read_arguments(package_file("train"), SMALL | pairs(parameter or []), local=False)
     package = read_package("train", image)

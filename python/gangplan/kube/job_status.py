@@ -44,6 +44,7 @@ def job_status(
         replica=end.replica,
         replicas=tuple(_ended(where, pod, keeper, removed) for where, pod in sorted(found.items())),
         events=tuple(map(_line, occurrences(events, name.partition("/")[2], pods))),
+        uid="" if job is None else str(job["metadata"]["uid"]),
     )
 
 

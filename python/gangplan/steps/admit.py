@@ -14,6 +14,7 @@ from gangplan.documents import encode, write_atomic
 from gangplan.errors import Conflict, InvalidInput, Problem
 from gangplan.kube.names import PREFERRED_LEVEL, PRIORITY, QUEUE, REQUIRED_LEVEL
 from gangplan.kube.progress import waiting
+from gangplan.kube.task_config import TaskConfig, configured
 from gangplan.kube.tfjob import read, write
 from gangplan.kube.volumes import Mount, mounted, parse_mounts
 from gangplan.plan import Plan
@@ -25,7 +26,7 @@ from gangplan.steps.outcome import ADMITTED, NOT_ADMITTED, Outcome
 from gangplan.steps.parameters import Checker
 from gangplan.steps.place import Place, place_of
 from gangplan.steps.process import in_cluster, step
-from gangplan.steps.run import Run, clock, open_run
+from gangplan.steps.run import Run, clock, open_run, see_that_it_is_mounted
 from gangplan.steps.training import training_manifest
 from gangplan.store import Cluster, ClusterView, Store
 from gangplan.verdict import Verdict, wait
@@ -47,6 +48,7 @@ def admit(
     snapshot: str,
     plan: str,
     text: str,
+    task_config: TaskConfig | None = None,
     **training: Any,
 ) -> Outcome:
     """Ask for the gang, run admission cycles until it is admitted or the time is over, and say which.
@@ -56,7 +58,7 @@ def admit(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         volume_claim: On a cluster, the claim that every replica mounts there; empty: none.
         wait_seconds: Seconds to wait for admission.
         wait_if_impossible: Wait although the gang cannot fit this cluster even when nothing runs.
@@ -66,6 +68,7 @@ def admit(
         snapshot: Path to write: the snapshot that the decision rests on.
         plan: Path to write: the plan.
         text: Path to write: the explanation, in Markdown.
+        task_config: What was set on the step, for the replicas.
         **training: The other parameters of :func:`gangplan.steps.training.training_manifest`.
 
     Returns:
@@ -77,8 +80,10 @@ def admit(
     check = Checker()
     seconds = check.whole("gang_wait_seconds", wait_seconds, at_least=0)
     check.raise_if_any()
+    see_that_it_is_mounted(volume)
     run = open_run(run_id, job_name, volume)
-    manifest = wanted_manifest(run, tfjob, training, mounts=mounts_of(volume, volume_claim))
+    mounts = mounts_of(volume, volume_claim)
+    manifest = wanted_manifest(run, tfjob, training, mounts=mounts, config=task_config)
     write_atomic(Path(job), write(manifest).encode())
     with place_of(run) as place:
         now = clock()
@@ -157,21 +162,19 @@ def wait_turn(
 
 
 def mounts_of(volume: str, claim: str) -> tuple[Mount, ...]:
-    """What every replica mounts, so that it sees the run's folder where the steps see it.
-
-    Raises:
-        InvalidInput: There is a claim and no place for it.
-    """
-    if not claim:
+    """What every replica mounts, so that it sees the run's folder where the steps see it."""
+    if not (in_cluster() and volume and claim):
         return ()
-    if not volume:
-        message = f"must be the path at which the steps mount the claim {claim}"
-        raise InvalidInput([Problem("volume_path", "MISSING_FIELD", message)], "run parameters")
     return parse_mounts([f"{claim}:{volume}"], source="volume_claim")
 
 
 def wanted_manifest(
-    run: Run, tfjob: str, training: Mapping[str, Any], *, mounts: Sequence[Mount] = ()
+    run: Run,
+    tfjob: str,
+    training: Mapping[str, Any],
+    *,
+    mounts: Sequence[Mount] = (),
+    config: TaskConfig | None = None,
 ) -> dict[str, Any]:
     """The TFJob to run: the user's own under the run's name, else the training that the parameters describe.
 
@@ -182,6 +185,7 @@ def wanted_manifest(
         tfjob: The user's own, as YAML; empty: there is none.
         training: The other parameters.
         mounts: What every replica mounts.
+        config: What was set on the step, for the replicas.
 
     Raises:
         InvalidInput: Manifest or parameters are wrong; all problems are named.
@@ -192,12 +196,17 @@ def wanted_manifest(
                 "must name a claim: the replicas read their data from a volume that they share with the steps"
             )
             raise InvalidInput([Problem("volume_claim", "MISSING_FIELD", message)], "run parameters")
-        return mounted(training_manifest(run, **training), mounts, source="volume_claim")
-    return own_tfjob(run, tfjob, training, mounts=mounts)
+        return mounted(configured(training_manifest(run, **training), config), mounts, source="volume_claim")
+    return own_tfjob(run, tfjob, training, mounts=mounts, config=config)
 
 
 def own_tfjob(
-    run: Run, tfjob: str, given: Mapping[str, Any], *, mounts: Sequence[Mount] = ()
+    run: Run,
+    tfjob: str,
+    given: Mapping[str, Any],
+    *,
+    mounts: Sequence[Mount] = (),
+    config: TaskConfig | None = None,
 ) -> dict[str, Any]:
     """The user's own TFJob under the run's name.
 
@@ -206,6 +215,7 @@ def own_tfjob(
         tfjob: It, as YAML.
         given: Queue, priority and levels, which it takes where they are given.
         mounts: What every replica mounts.
+        config: What was set on the step, for the replicas.
 
     Raises:
         InvalidInput: It is wrong; all problems are named.
@@ -222,7 +232,7 @@ def own_tfjob(
     }
     metadata = {**manifest["metadata"], "name": run.name, "annotations": notes}
     named = read(write({**manifest, "metadata": metadata}), "tfjob_yaml")
-    return mounted(named, mounts, source="volume_claim")
+    return mounted(configured(named, config), mounts, source="volume_claim")
 
 
 def check_names(wanted: Gang, cluster: Cluster) -> None:

@@ -28,7 +28,7 @@ def evaluate(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         trained: Outcome of launch_tfjob.
         metrics: KFP's Metrics artifact; gets accuracy, loss and the number of images.
         classes: KFP's ClassificationMetrics artifact; gets the confusion matrix and the ROC curve.

@@ -1,12 +1,15 @@
 """launch_tfjob: start the admitted gang, follow it to its end, say honestly how it ended."""
 
+import json
 import logging
+import os
 from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gangplan.documents import encode, write_atomic
+from gangplan.kube.tensorboard_metadata import viewer_metadata
 from gangplan.kube.tfjob import read
 from gangplan.runtime import JobStatus
 from gangplan.steps.outcome import ADMITTED, Outcome
@@ -16,6 +19,9 @@ from gangplan.steps.result import training_result
 from gangplan.steps.run import Run, open_run
 
 log = logging.getLogger(__name__)
+
+REVISION = "GANGPLAN_REVISION"
+"""Environment: git revision of the sources that an image was built from; the recipe in ``deploy/`` sets it."""
 
 LOG_LINES = 400
 """Last lines of each replica's log that are kept in the artifact."""
@@ -34,6 +40,7 @@ def launch_tfjob(
     model_metadata: dict[str, Any],
     status: str,
     logs: str,
+    ui_metadata: str,
 ) -> Outcome:
     """Run the job to its end.
 
@@ -45,7 +52,7 @@ def launch_tfjob(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         admitted: Outcome of admit.
         reason: Reason of admit.
         job: Path of the TFJob manifest.
@@ -53,6 +60,7 @@ def launch_tfjob(
         model_metadata: Metadata of the model artifact, filled.
         status: Path to write: the job's status with all replicas.
         logs: Path to write: the last lines of every replica.
+        ui_metadata: Path to write: how Kubeflow's pages start TensorBoard.
 
     Returns:
         ``Succeeded``, ``Failed``, ``Canceled``, ``TimedOut`` or ``NotAdmitted``, and the reason.
@@ -66,7 +74,10 @@ def launch_tfjob(
             )
         else:
             run.trained.mkdir(parents=True, exist_ok=True)
-            ended = place.launch(read(Path(job).read_text(encoding="utf-8")), tell=log.info)
+            manifest = read(Path(job).read_text(encoding="utf-8"))
+            write_atomic(Path(ui_metadata), encode(viewer_metadata(manifest, PurePosixPath(run.events))))
+            log.info("event files: %s; to look at them now: gangplan tensorboard %s", run.events, place.gang)
+            ended = place.launch(manifest, tell=log.info)
             outcome = Outcome(ended.state, ended.reason)
         write_atomic(Path(status), encode(ended, indent=2))
         write_atomic(Path(logs), "\n".join(log_tails(ended)).encode("utf-8", "replace"))
@@ -90,11 +101,16 @@ def log_tails(ended: JobStatus) -> Iterator[str]:
 
 
 def model_facts(run: Run, ended: JobStatus) -> dict[str, Any]:
-    """Flat metadata: the UI shows strings and numbers."""
-    facts: dict[str, Any] = {"tfjob": run.name, "run_id": run.run_id, "outcome": ended.state}
-    facts["placement"] = encode({replica.name: replica.node for replica in ended.replicas}).decode()
+    """Flat metadata: Kubeflow's pages show strings and numbers, and its metadata store wraps everything else."""
+    facts: dict[str, Any] = {"tfjob": run.name, "tfjob_uid": ended.uid, "run_id": run.run_id}
+    facts |= {"outcome": ended.state, "git_revision": os.environ.get(REVISION, "")}
+    facts["placement"] = json.dumps({replica.name: replica.node for replica in ended.replicas})
     result = training_result(run)
     if ended.state == "Succeeded" and result:
-        facts |= {"path": str(run.trained / "model"), "events": str(run.trained / "events")}
-        facts |= {key: value for key, value in result.items() if isinstance(value, str | int | float | bool)}
-    return facts
+        facts |= {"framework": "tensorflow", "framework_version": result.get("tensorflow", "")}
+        facts |= {"path": str(run.trained / "model"), "events": str(run.events)}
+        facts |= {key: value for key, value in result.items() if isinstance(value, str | int | float)}
+    # The metadata store makes a number of a truth value.
+    return {
+        key: int(value) if isinstance(value, bool) else value for key, value in facts.items() if value != ""
+    }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 from gangplan import admission
-from gangplan.errors import Conflict
+from gangplan.errors import Conflict, NotFound
 from gangplan.kube.left_out import not_done_here
 from gangplan.kube.tfjob import gang
 from gangplan.kube.tfjob import job as describe
@@ -90,6 +90,8 @@ class OnMachine:
         self._settle()
         record = store.get(run.name)
         if record is None or record.reservation is None or record.run_id != run.run_id:
+            if (ended := self._ended_before(record)) is not None:
+                return ended
             found = "it has no record" if record is None else f"it is {record.phase}: {record.reason}"
             reason = f"the gang holds no room any more: {found}"
             return JobStatus(name=run.name, state="Failed", reason=reason)
@@ -136,6 +138,16 @@ class OnMachine:
     def records(self) -> tuple[GangRecord, ...]:
         """All gangs of this machine."""
         return self.store().records()
+
+    def _ended_before(self, record: GangRecord | None) -> JobStatus | None:
+        """How the job ended in an earlier call of this step, if it came to its end there."""
+        if record is None or record.phase != "Finished" or record.run_id != self._run.run_id:
+            return None
+        with contextlib.suppress(NotFound):
+            ended = local_runtime(self._run.settings).status(self._run.name)
+            if ended.state == record.outcome:
+                return ended
+        return None
 
     def _settle(self) -> None:
         store = self.store()

@@ -7,7 +7,7 @@ from typing import Any
 from gangplan.documents import encode, write_atomic
 from gangplan.steps.parameters import Checker
 from gangplan.steps.process import step
-from gangplan.steps.run import open_run
+from gangplan.steps.run import open_run, see_that_it_is_mounted
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def prepare_data(
         source: ``digits``, a folder of IDX files, or an ``.npz`` file.
         split: Training and test images, ``"8000/2000"``, for a source that is one set; empty: four to one.
         seed: Seed of the split.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         dataset: Path of the artifact to write: a JSON object that says where the data lie and what they are.
         metadata: Metadata of the artifact, filled with the same facts.
 
@@ -45,6 +45,7 @@ def prepare_data(
     check = Checker()
     whole_seed = check.whole("data_seed", seed, at_least=0)
     check.raise_if_any()
+    see_that_it_is_mounted(volume)
     run = open_run(run_id, job_name, volume)
     data = load(source, split=split or None, seed=whole_seed)
     save_npz(data, run.data)

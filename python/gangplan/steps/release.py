@@ -18,7 +18,7 @@ def release(*, run_id: str, job_name: str, volume: str) -> str:
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
 
     Returns:
         How the gang ended; empty if it was never asked for.

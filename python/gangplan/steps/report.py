@@ -44,7 +44,7 @@ def report(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         outcome: Outcome of launch_tfjob.
         reason: Its reason.
         dataset: Path of the data set's description.
@@ -92,7 +92,7 @@ def report(
         accuracy=found.get("accuracy"),
         replicas=tuple(to_builtins(replica) for replica in ended.replicas),
         model=_existing(run.trained / "model", outcome),
-        events=_existing(run.trained / "events", outcome),
+        events=_existing(run.events, outcome),
         report=str(run.report),
         plan=to_builtins(decided),
     )

@@ -60,6 +60,11 @@ class Run:
         return self.folder / "train"
 
     @property
+    def events(self) -> Path:
+        """Event files for TensorBoard."""
+        return self.trained / "events"
+
+    @property
     def report(self) -> Path:
         """The report, a copy of what the report step publishes."""
         return self.folder / "report.html"
@@ -102,9 +107,10 @@ def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
     if not run_id:
         raise InvalidInput([Problem("run_id", "MISSING_FIELD", "must not be empty")], "parameters")
     chosen = settings()
-    # A pod without the volume has a folder of its own, which goes with it.
-    own = Path(tempfile.gettempdir()) / "gangplan" if in_cluster() else chosen.volume
-    root = Path(volume).absolute() if volume else own
+    root = chosen.volume
+    if in_cluster():
+        # A pod without the volume has a folder of its own, which goes with it.
+        root = Path(volume or Path(tempfile.gettempdir()) / "gangplan").absolute()
     name = gang_name(job_name, run_id)
     run = Run(run_id=run_id, name=name, folder=root / name, settings=chosen)
     note(
@@ -112,6 +118,17 @@ def open_run(run_id: str, job_name: str, volume: str = "") -> Run:
         {"run_id": run_id, "job_name": job_name, "volume": volume, "name": name, "folder": str(run.folder)},
     )
     return run
+
+
+def see_that_it_is_mounted(volume: str) -> None:
+    """See that this pod mounts the shared volume, before anything is written where nobody else looks.
+
+    Raises:
+        InvalidInput: It does not.
+    """
+    if in_cluster() and volume and not Path(volume).is_mount():
+        message = f"nothing is mounted at {volume} in this step: mount the claim of the replicas there"
+        raise InvalidInput([Problem("volume", "CONTRADICTION", message)], "run parameters")
 
 
 def clock() -> float:
