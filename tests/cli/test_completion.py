@@ -6,6 +6,7 @@ import threading
 import pytest
 import yaml
 from apimodel.server import Fault
+from builders import gang, role
 from cli.clusters import Commands, new_server
 from typer.testing import CliRunner
 
@@ -14,7 +15,9 @@ from gangplan.cli import completion
 from gangplan.cli.main import app
 from gangplan.errors import Unreachable
 from gangplan.kube.doctor.checks import MATTERS, checks
+from gangplan.local.store import LocalStore
 from gangplan.pipeline import all_packaged, packaged, parameters
+from gangplan.record import Reservation, enter, new
 
 N = ("-n", "default")
 
@@ -50,8 +53,9 @@ def complete(*line: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_gangs_are_those_of_the_cluster_that_is_meant(cluster, monkeypatch):
+def test_gangs_are_those_of_the_cluster_that_is_meant(cluster, monkeypatch, tmp_path):
     assert complete("get", "ru") == [], "this machine has none"
+    assert not (tmp_path / "home").exists(), "who only presses Tab leaves nothing behind"
     assert complete("get", *N, "") == ["aside", "over", "runs", "waits"]
     assert complete("get", "-n", "team", "w") == ["waits"]
     monkeypatch.setenv("GANGPLAN_CLUSTER", "kubernetes")
@@ -65,6 +69,18 @@ def test_gangs_are_those_that_the_command_can_be_meant_for(cluster):
     assert complete("explain", *N, "") == ["aside", "runs", "waits"]
     assert complete("tensorboard", *N, "") == ["aside", "over", "runs"]
     assert complete("delete", *N, "runs", "") == ["aside", "over", "waits"], "runs was typed already"
+
+
+def test_gangs_of_this_machine_can_be_suspended_while_they_wait(cluster, tmp_path):
+    store = LocalStore(tmp_path / "home" / "store.sqlite")
+    waits = store.create(new(gang("waits", role(replicas=2)), uid="1", run_id="r", now=1.0))
+    held = {"worker": ("n", "n")}
+    runs = store.create(new(gang("runs", role(replicas=2)), uid="2", run_id="s", now=1.0))
+    reserved = Reservation(placement=held, expires_at=None)
+    store.update(enter(runs, "Reserved", now=2.0, reason="", reservation=reserved))
+    assert complete("suspend", "") == [waits.name]
+    assert complete("get", "") == ["runs", "waits"]
+    assert complete("logs", "runs", "") == ["worker-0", "worker-1"]
 
 
 def test_replicas_are_those_of_the_gang_that_was_typed(cluster):

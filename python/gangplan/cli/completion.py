@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gangplan.cli.place import Place
+from gangplan.config import settings
 from gangplan.record import WAITING, GangRecord
 
 if TYPE_CHECKING:  # nobody else waits for the Kubernetes client
@@ -68,6 +69,14 @@ def _cluster(given: dict[str, Any]) -> "Iterator[tuple[Api, str]]":
 # ---- gangs
 
 
+def _records(place: Place) -> tuple[GangRecord, ...]:
+    """The records of gangs; on this machine none where there is no store yet, and none is made."""
+    if not place.is_cluster and not settings(home=place.home).store.exists():
+        return ()
+    with place.open() as gangs:
+        return gangs.records()
+
+
 def _gangs(meant: Callable[[GangRecord, bool], bool]) -> Complete:
     """Names of gangs that a command can be meant for.
 
@@ -82,11 +91,10 @@ def _gangs(meant: Callable[[GangRecord, bool], bool]) -> Complete:
         place = _place(given, incomplete)
 
         def find() -> Iterator[str]:
-            with place.open() as gangs:
-                for record in gangs.records():
-                    name = record.name if with_namespace else record.name.rpartition("/")[2]
-                    if name not in typed and meant(record, place.is_cluster):
-                        yield name
+            for record in _records(place):
+                name = record.name if with_namespace else record.name.rpartition("/")[2]
+                if name not in typed and meant(record, place.is_cluster):
+                    yield name
 
         return _offered(find, incomplete)
 
@@ -110,12 +118,10 @@ def replica(context: typer.Context, incomplete: str) -> list[str]:
     name = given.get("name") or ""
 
     def find() -> Iterator[str]:
-        with _place(given, name).open() as gangs:
-            full = gangs.full_name(name)
-            for record in gangs.records():
-                if record.name == full:
-                    for role in record.gang.roles:
-                        yield from (f"{role.name}-{index}" for index in range(role.replicas))
+        for record in _records(_place(given, name)):
+            if name in {record.name, record.name.rpartition("/")[2]}:
+                for role in record.gang.roles:
+                    yield from (f"{role.name}-{index}" for index in range(role.replicas))
 
     return _offered(find, incomplete)
 
@@ -177,8 +183,9 @@ def resource(context: typer.Context, incomplete: str) -> list[str]:
                 page = decode(next(iter(api.pages(NODE))), dict[str, Any])
             amounts = [(item.get("status") or {}).get("allocatable") or {} for item in page["items"]]
         else:
-            with place.open() as gangs:
-                amounts = [node.allocatable for node in gangs.survey()[0].nodes]
+            from gangplan.local.cluster import divide_machine
+
+            amounts = [node.allocatable for node in divide_machine().nodes]
         yield from {name for of_node in amounts for name in of_node}
 
     return _offered(find, incomplete)
