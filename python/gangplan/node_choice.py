@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from gangplan.node_kinds import KINDS, Kind, has_choice, held_to, is_virtual, price_per_hour
-from gangplan.plan import Plan
+from gangplan.kind_changes import SPLIT, least, missing, told_missing, without_kind
+from gangplan.node_kinds import KINDS, Kind, has_choice, held_to, is_only_held, is_virtual, price_per_hour
+from gangplan.plan import Plan, Rejection
 from gangplan.record import WAITING, GangRecord
 from gangplan.snapshot import Node, Snapshot
 
@@ -90,7 +91,8 @@ def decide_on_kinds(records: Sequence[GangRecord], nodes: Sequence[Node], solve:
         choosing = {record.name for record in waiting if has_choice(record.gang, virtual)}
     if not choosing:
         snapshot, plan, unsound = solve(records)
-        return Decided(snapshot=snapshot, plan=plan, unsound=unsound)
+        told = {**plan.rejections, **_of_missing(records, nodes, plan, solve)}
+        return Decided(snapshot=snapshot, plan=replace(plan, rejections=told), unsound=unsound)
 
     def on(kinds: Mapping[str, Kind]) -> Solved:
         return solve(
@@ -108,21 +110,65 @@ def decide_on_kinds(records: Sequence[GangRecord], nodes: Sequence[Node], solve:
         for name, of_gang in options.items():
             of_gang.append(_option(name, kind, tried))
     taken = {name: min(of_gang, key=lambda option: option.rank) for name, of_gang in options.items()}
-    snapshot, plan, unsound = on({name: option.kind for name, option in taken.items()})
+    on_taken: dict[str, Kind] = {name: option.kind for name, option in taken.items()}
+    snapshot, plan, unsound = on(on_taken)
     refused = choosing & plan.rejections.keys()
-    split = solve(records)[1].placements.keys() & refused if refused else frozenset()
     kinds = {
-        name: _told(options[name], taken[name], could_split=name in split, waits=name in refused)
+        name: _told(options[name], taken[name], waits=name in refused)
         for name in options
         if name not in unsound
     }
-    told = {
-        name: replace(rejection, message=f"{rejection.message}; {kinds[name]}")
-        if name in refused
-        else rejection
-        for name, rejection in plan.rejections.items()
-    }
+    told = dict(plan.rejections)
+    if refused:
+        _, beside, _ = on(on_taken | {name: _OTHER[on_taken[name]] for name in refused})
+        _, split, _ = on({name: kind for name, kind in on_taken.items() if name not in refused})
+        for name in refused:
+            other = beside.rejections.get(name) if beside.placements == plan.placements else None
+            changes = least(plan.rejections[name].changes, () if other is None else other.changes)
+            message = (
+                f"{_with_kind(plan.rejections[name].message, on_taken[name], name, snapshot)}; {kinds[name]}"
+            )
+            told[name] = replace(
+                plan.rejections[name],
+                message=message,
+                changes=(*changes, SPLIT) if name in split.placements else changes,
+            )
     return Decided(snapshot=snapshot, plan=replace(plan, rejections=told), unsound=unsound, kinds=kinds)
+
+
+_OTHER: Mapping[Kind, Kind] = {"real": "virtual", "virtual": "real"}
+
+
+def _of_missing(
+    records: Sequence[GangRecord], nodes: Sequence[Node], plan: Plan, solve: Solve
+) -> dict[str, Rejection]:
+    """Refusals of gangs for which a flag or a profile asks for a kind of nodes that is not there."""
+    asked = {
+        record.name: found
+        for record in records
+        if record.name in plan.rejections and (found := missing(record.gang, nodes)) is not None
+    }
+    if not asked:
+        return {}
+    without = solve(
+        [
+            replace(record, gang=without_kind(record.gang)) if record.name in asked else record
+            for record in records
+        ]
+    )[1]
+    return {
+        name: told_missing(plan.rejections[name], kind, by, helps=name in without.placements)
+        for name, (kind, by) in asked.items()
+    }
+
+
+def _with_kind(message: str, kind: Kind, name: str, snapshot: Snapshot) -> str:
+    """A reason in which no nodes seem to be meant but those of one kind, and no affinity but the gang's own."""
+    message = message.replace("the nodes that it may use", f"the {kind} nodes that it may use")
+    gang = next(gang for gang in snapshot.gangs if gang.name == name)
+    if not all(is_only_held(role) for role in gang.roles):
+        return message
+    return message.replace("do not match its node affinity", f"are not {kind}")
 
 
 def _option(name: str, kind: Kind, tried: Solved) -> _Option:
@@ -130,16 +176,19 @@ def _option(name: str, kind: Kind, tried: Solved) -> _Option:
     if name in unsound:
         return _Option(kind=kind, reason=unsound[name], is_possible=False)
     if (refused := plan.rejections.get(name)) is not None:
-        return _Option(kind=kind, reason=refused.message, is_possible=not refused.impossible)
+        return _Option(
+            kind=kind,
+            reason=_with_kind(refused.message, kind, name, snapshot),
+            is_possible=not refused.impossible,
+        )
     gang = next(gang for gang in snapshot.gangs if gang.name == name)
     nodes = {node.name: node for node in snapshot.nodes}
     return _Option(kind=kind, price=price_per_hour(gang, plan.placements[name], nodes))
 
 
-def _told(options: Sequence[_Option], taken: _Option, *, could_split: bool, waits: bool) -> str:
+def _told(options: Sequence[_Option], taken: _Option, *, waits: bool) -> str:
     head = "a gang is not split between real and virtual nodes"
     if not waits:
         return f"{head}: {'; '.join(map(str, options))}; {taken.kind} nodes are taken"
     others = "; ".join(str(option) for option in options if option is not taken)
-    text = f"{head}: this is so on {taken.kind} nodes, and {others}"
-    return f"{text}; split between both it could start now (--allow-split)" if could_split else text
+    return f"{head}: this is so on {taken.kind} nodes, and {others}"

@@ -31,6 +31,9 @@ PRICE_PER_HOUR = "gangplan.dev/price-per-hour"
 ALLOW_SPLIT = "gangplan.dev/allow-split"
 """Label of the roles of a gang: ``"true"`` lets it lie on both kinds at once."""
 
+ASKED_BY = "gangplan.dev/kind-asked-by"
+"""Label of the roles of a gang: the flag that says on which nodes they lie, such as ``--cci-burst enforce``."""
+
 _NODES: Mapping[Kind, Expression] = {
     "real": Expression(key=NODE_TYPE, operator="NotIn", values=(VIRTUAL,)),
     "virtual": Expression(key=NODE_TYPE, operator="In", values=(VIRTUAL,)),
@@ -92,6 +95,48 @@ def _narrowed(role: Role, expression: Expression) -> Role:
     terms = role.node_affinity or (NodeSelectorTerm(expressions=()),)
     narrowed = (NodeSelectorTerm(expressions=(*term.expressions, expression)) for term in terms)
     return replace(role, node_affinity=tuple(narrowed))
+
+
+def asked_by(gang: Gang, flag: str, roles: Collection[str]) -> Gang:
+    """A gang of which some roles say what holds them to a kind of nodes, for people."""
+    return replace(
+        gang,
+        roles=tuple(
+            replace(role, labels={**role.labels, ASKED_BY: flag}) if role.name in roles else role
+            for role in gang.roles
+        ),
+    )
+
+
+def kind_of(role: Role) -> Kind | None:
+    """The kind of nodes that a role is held to, by its selector or as :func:`held_to` does; None: it is to neither."""
+    if role.node_selector.get(NODE_TYPE) == VIRTUAL:
+        return "virtual"
+    terms = role.node_affinity
+    return next(
+        (kind for kind in KINDS if terms and all(_NODES[kind] in term.expressions for term in terms)), None
+    )
+
+
+def is_only_held(role: Role) -> bool:
+    """Whether all that the node affinity of a role says is the kind of nodes."""
+    kinds = set(_NODES.values())
+    return all(set(term.expressions) <= kinds for term in role.node_affinity)
+
+
+def freed(role: Role) -> Role:
+    """A role that is held to no kind of nodes any more; what else it asks for stays."""
+    kinds = set(_NODES.values())
+    terms = tuple(
+        NodeSelectorTerm(expressions=tuple(item for item in term.expressions if item not in kinds))
+        for term in role.node_affinity
+    )
+    selector = {
+        key: value for key, value in role.node_selector.items() if (key, value) != (NODE_TYPE, VIRTUAL)
+    }
+    # A term without expressions would match nothing; that one was there means that any node will do.
+    open_to_all = not all(term.expressions for term in terms)
+    return replace(role, node_selector=selector, node_affinity=() if open_to_all else terms)
 
 
 def price_per_hour(gang: Gang, placement: Placement, nodes: Mapping[str, Node]) -> Fraction | None:

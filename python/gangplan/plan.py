@@ -84,7 +84,8 @@ class Change:
         gang: With ``wait``: the gang.
         amount: With ``free``: how much.
         at: With ``free``: the domain or node where.
-        constraint: With ``constraint``: the field that is dropped, such as ``node_selector`` or ``slices``.
+        constraint: With ``constraint``: the field that is dropped, such as ``node_selector`` or ``slices``; ``one_kind``: that
+            it lies on one kind of nodes.
         node: With ``nodes``: the node that they are like.
         min_member: With ``replicas`` of a gang that has a ``min_member``: what that comes down to.
         alone: Whether it was tried as if nothing ran: it does not admit the gang now, but with it the gang is not

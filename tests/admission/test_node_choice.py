@@ -78,8 +78,38 @@ def test_a_gang_that_may_be_split_is_as_every_gang_was():
     nodes = (machine(gpus=4), cloud(gpus=4))
     assert where(decided(nodes, free)) == {"m", "cloud"}
     refused = decided(nodes, wanted).plan.rejections["g"]
-    assert "split between both it could start now" in refused.message
+    assert "split it between real and virtual nodes (--allow-split)" in [
+        each.text for each in refused.changes
+    ]
     assert refused.impossible, "no kind of this cluster can ever hold it whole"
+
+
+@given(
+    machines=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    clouds=st.lists(st.integers(1, 6), min_size=1, max_size=2),
+    counts=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+)
+def test_every_change_that_is_proposed_admits_the_gang_and_the_largest_count_is(machines, clouds, counts):
+    """On whichever kind: with a replica more it is refused. What is split is so by the label that the words name."""
+    nodes = (
+        *(machine(f"m{place}", gpus=gpus) for place, gpus in enumerate(machines)),
+        *(cloud(f"c{place}", gpus=gpus) for place, gpus in enumerate(clouds)),
+    )
+    gangs = [workers(count, f"g{place}") for place, count in enumerate(counts)]
+    found = decided(nodes, *gangs)
+    for each in gangs:
+        if each.name not in found.plan.rejections:
+            continue
+        others = [other for other in gangs if other.name in found.plan.placements]
+        for change in found.plan.rejections[each.name].changes:
+            if change.kind == "replicas" and len(gangs) == 1:
+                assert int(change.to or 0) == max(sum(machines), sum(clouds))
+                assert each.name in decided(nodes, workers(int(change.to or 0), each.name)).plan.placements
+            if change.constraint == "one_kind":
+                label = (replace(each.roles[0], labels={ALLOW_SPLIT: "true"}),)
+                again = decided(nodes, *others, replace(each, roles=label, created=9))
+                assert each.name in again.plan.placements
+            assert change.constraint != "node_affinity"
 
 
 def test_virtual_nodes_without_a_taint_are_virtual_too():

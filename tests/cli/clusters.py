@@ -53,11 +53,12 @@ class Commands:
         """Run a command, however it ends."""
         return CliRunner().invoke(app, words, input=stdin)
 
-    def add_virtual_node(self, name: str, **labels: str) -> None:
+    def add_virtual_node(self, name: str, *, gpus: str = "1000", **labels: str) -> None:
         """Add a ready node behind which there is a cloud."""
         taint = {"key": "virtual-kubelet.io/provider", "value": "alibabacloud", "effect": "NoSchedule"}
         about = {"name": name, "labels": {"type": "virtual-kubelet", **labels}}
-        self._add_node(about, {"taints": [taint]}, dict.fromkeys(ALLOCATABLE, "1000") | {"memory": "4Ti"})
+        amounts = dict.fromkeys(ALLOCATABLE, "1000") | {"memory": "4Ti", "nvidia.com/gpu": gpus}
+        self._add_node(about, {"taints": [taint]}, amounts)
 
     def add_node(self, name: str, **labels: str) -> None:
         """Add a ready node with 8 cores and 4 GPUs."""

@@ -91,7 +91,51 @@ def test_a_gang_that_only_both_could_hold_waits_and_is_told_what_would_help(clus
     nodes, note = answer(cluster, *split(cluster), code=1)
     assert nodes == set()
     assert "this is so on real nodes, and on virtual nodes it cannot start now" in note
-    assert note.endswith("split between both it could start now (--allow-split)")
+    assert note.endswith("1 of 2 do not match its node selector, 1 are not virtual"), (
+        "it has no affinity of its own"
+    )
+
+
+def test_the_smallest_change_of_both_kinds_and_a_split_gang_are_proposed(cluster):
+    """Four GPUs on machines, sixteen behind the virtual nodes, and 18 workers."""
+    cluster.add_node("n1")
+    cluster.add_virtual_node("cloud", gpus="16")
+    wanted = (*BOTH[:2], "--workers", "18", "--worker-gpus", "1")
+    told = yaml.safe_load(cluster(*JOB, *wanted, code=1).stdout)["rejection"]
+    texts = [change["text"] for change in told["changes"]]
+    assert "16 workers instead of 18" in texts
+    assert "4 workers instead of 18" not in texts
+    words = " ".join(cluster(*JOB[:-2], *wanted, code=1).stdout.split())
+    for number, text in enumerate(texts, 1):
+        assert f"{number}. {text}" in words
+    assert "split it between real and virtual nodes (--allow-split)" in texts
+    assert "the nodes that it may use have 4 in all" not in words
+    assert "the real nodes that it may use have 4 in all" in words
+    assert "the virtual nodes that it may use have 16 in all" in words
+    assert "node affinity" not in words, "it has none"
+    assert "1 of 2 nodes is virtual" in words
+    assert answer(cluster, *wanted[:3], "16", *wanted[4:])[0] == {"cloud"}
+    assert answer(cluster, *wanted, "--allow-split")[0] == {"n1", "cloud"}
+
+
+def test_who_asks_for_virtual_nodes_that_are_not_there_is_named(cluster):
+    """The user gave no affinity and no selector: a flag and a profile did."""
+    cluster.add_node("n1")
+    workers = ("--workers", "1", "--worker-gpus", "1")
+    for words, asked in [
+        (("--profile", "cce-cci", "--cci-burst", "enforce"), "--cci-burst enforce"),
+        (("--profile", "ask-eci"), "--profile ask-eci"),
+    ]:
+        told = yaml.safe_load(cluster(*JOB, *workers, *words, code=1).stdout)["rejection"]
+        assert told["message"] == (
+            f"{asked} asks for virtual nodes, and this cluster has none: leave it out, or add such a node"
+        )
+        assert [change["text"] for change in told["changes"]] == [f"without {asked}"]
+        text = " ".join(cluster(*JOB[:-2], *workers, *words, code=1).stdout.split())
+        assert f", as {asked} has it" in text
+        assert "affinity" not in text.partition("apiVersion")[0]
+    cluster.add_virtual_node("cloud")
+    assert answer(cluster, *workers, "--profile", "ask-eci")[0] == {"cloud"}
 
 
 def test_a_gang_that_may_be_split_is(cluster):

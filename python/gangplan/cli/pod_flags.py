@@ -55,10 +55,11 @@ class PodFlags:
                 something else; every problem is named.
         """
         from gangplan.cli.profiles import profile_text
+        from gangplan.kube.names import PROFILE
         from gangplan.kube.pod_profile import ALL, Profile, read_profile, roles_of, told
         from gangplan.kube.serverless import cloud_words
         from gangplan.kube.tfjob import read, write
-        from gangplan.node_kinds import ALLOW_SPLIT
+        from gangplan.node_kinds import ALLOW_SPLIT, NODE_TYPE
 
         if self == PodFlags():
             return dict(manifest)
@@ -74,5 +75,8 @@ class PodFlags:
         made = told(manifest, words.over(profile))
         if self.allow_split:
             notes = {**(made["metadata"].get("annotations") or {}), ALLOW_SPLIT: "true"}
+            made["metadata"] = {**made["metadata"], "annotations": notes}
+        if any(NODE_TYPE in profile.of(role).node_selector for role in roles_of(manifest)):
+            notes = {**(made["metadata"].get("annotations") or {}), PROFILE: str(self.profile)}
             made["metadata"] = {**made["metadata"], "annotations": notes}
         return read(write(made), "the TFJob with what flags and profile say")

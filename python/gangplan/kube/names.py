@@ -50,7 +50,10 @@ REQUIRED_LEVEL = f"{GROUP}/required-level"
 PREFERRED_LEVEL = f"{GROUP}/preferred-level"
 """Annotation of a TFJob: the topology level that the gang should not cross."""
 
-NOTES = (QUEUE, PRIORITY, REQUIRED_LEVEL, PREFERRED_LEVEL, ALLOW_SPLIT)
+PROFILE = f"{GROUP}/profile"
+"""Annotation of a TFJob: the profile that says on which nodes its pods lie, for people."""
+
+NOTES = (QUEUE, PRIORITY, REQUIRED_LEVEL, PREFERRED_LEVEL, ALLOW_SPLIT, PROFILE)
 """The annotations of ours that a TFJob may have."""
 
 VOLUME_LABEL = f"{GROUP}/volume"

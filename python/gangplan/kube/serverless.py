@@ -7,7 +7,7 @@ from typing import Any
 from gangplan.errors import InvalidInput, Problem
 from gangplan.kube.names import CCI_BURST, ECI_IMAGE_CACHE, ECI_SPECS, REPLICA_TYPES, ROLES
 from gangplan.kube.pod_profile import ALL, PodWords, Profile
-from gangplan.node_kinds import NODE_TYPE, VIRTUAL, Kind, held_to
+from gangplan.node_kinds import NODE_TYPE, VIRTUAL, Kind, asked_by, held_to
 from gangplan.snapshot import Gang, Role
 
 BURSTS = ("auto", "enforce", "off")
@@ -90,6 +90,7 @@ def bursting(gang: Gang, manifest: Mapping[str, Any]) -> Gang:
     for mode, kind in _HELD.items():
         roles = {role for role, words in _words(manifest) if words.get(CCI_BURST) == mode}
         gang = held_to(gang, kind, roles)
+        gang = asked_by(gang, f"--cci-burst {mode}", roles)
     return gang
 
 

@@ -14,6 +14,7 @@ from gangplan.kube import peers
 from gangplan.kube.names import (
     PREFERRED_LEVEL,
     PRIORITY,
+    PROFILE,
     REQUIRED_LEVEL,
     REQUIRED_TERMS,
     RESTART_POLICIES,
@@ -24,7 +25,7 @@ from gangplan.kube.names import (
 from gangplan.kube.paths import below
 from gangplan.kube.problems import news, problems_of
 from gangplan.kube.references import expand
-from gangplan.node_kinds import ALLOW_SPLIT
+from gangplan.node_kinds import ALLOW_SPLIT, ASKED_BY, NODE_TYPE
 from gangplan.request import requests_of
 from gangplan.runtime import Job, ReplicaSpec
 from gangplan.snapshot import (
@@ -134,6 +135,13 @@ def gang(manifest: Manifest, *, created: int, name: str | None = None) -> Gang:
     roles = tuple(_role(role, spec) for role, _, spec in _replica_specs(manifest))
     if notes.get(ALLOW_SPLIT) == "true":
         roles = tuple(replace(role, labels={ALLOW_SPLIT: "true"}) for role in roles)
+    if (profile := notes.get(PROFILE)) is not None:
+        roles = tuple(
+            replace(role, labels={**role.labels, ASKED_BY: f"--profile {profile}"})
+            if NODE_TYPE in role.node_selector
+            else role
+            for role in roles
+        )
     if all(role.name != "ps" for role in roles):
         roles = tuple(replace(role, ranks="ring") if role.name == "worker" else role for role in roles)
     words = peers.meaning(manifest, gang=name)

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
+from gangplan.node_kinds import ASKED_BY, is_only_held, kind_of
 from gangplan.plan import Holder, LevelFit, Plan, Rejection
 from gangplan.record import GangRecord
 from gangplan.report.wording import amount, count, duration, is_one, listed, one_line
@@ -173,13 +175,28 @@ def _level(fit: LevelFit, roles: Sequence[str]) -> tuple[str, ...]:
     return (fit.level, fit.domain or NONE, *counts, fit.limited_by or NONE)
 
 
+def _held_by_affinity(role: Role) -> str | None:
+    return kind_of(replace(role, node_selector={}))
+
+
 def _excluded(rule: str, nodes: int, role: Role | None) -> str:
     """Say how many nodes a rule excludes; the number comes first."""
     one, many = _EXCLUDED.get(rule, (f"is kept away by rule {rule}", f"are kept away by rule {rule}"))
+    if (
+        rule == "NODE_AFFINITY_MISMATCH"
+        and role is not None
+        and (kind := _held_by_affinity(role)) is not None
+    ):
+        other = "real" if kind == "virtual" else "virtual"
+        more = ("", "") if is_only_held(role) else (f" or {one}", f" or {many}")
+        one, many = (f"{be} {other}{rest}" for be, rest in zip(("is", "are"), more, strict=True))
     text = f"{nodes:,} {one if nodes == 1 else many}"
     if rule == "NODE_SELECTOR_MISMATCH" and role is not None and role.node_selector:
         pairs = (f"{key}={value}" for key, value in sorted(role.node_selector.items()))
         text += f" ({', '.join(pairs)})"
+    asked = None if role is None else role.labels.get(ASKED_BY)
+    if asked is not None and rule in {"NODE_SELECTOR_MISMATCH", "NODE_AFFINITY_MISMATCH"}:
+        text += f", as {asked} has it"
     return text
 
 
