@@ -75,6 +75,10 @@ class Driver:
         }
         return self._parameters[task]
 
+    def artifacts(self, task: str) -> list[str]:
+        """Names of what a step has written."""
+        return list(self._artifacts[task])
+
     def artifact(self, task: str, key: str) -> dict[str, Any]:
         """Where an artifact lies (``uri``), and its ``metadata`` as the step gave them."""
         return self._artifacts[task][key]
@@ -143,7 +147,14 @@ class Driver:
 
 
 def _whole(value: Any, kind: str) -> Any:
-    return int(value) if kind == "NUMBER_INTEGER" else value
+    """A value as the driver has it: compiled pipelines say 1.0, which comes to a step as 1."""
+    if isinstance(value, dict):
+        return {key: _whole(item, "STRUCT") for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item, "LIST") for item in value]
+    if isinstance(value, float) and kind != "NUMBER_DOUBLE" and value.is_integer():
+        return int(value)
+    return value
 
 
 def _one(name: str, kind: Any, uri: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
