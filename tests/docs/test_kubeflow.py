@@ -51,6 +51,16 @@ def test_the_steps_are_those_of_the_pipeline_in_their_order():
     assert [cell.strip("`") for cell in first_column(section("What is seen of a run"))] == order(spec)
 
 
+def test_the_artifacts_of_each_step_are_those_that_the_page_names():
+    """Words in backticks in the last column are artifacts, but for commands and other steps."""
+    spec = next(iter(yaml.safe_load_all(packaged("train").read_text())))
+    rows = re.findall(r"^\| `([a-z-]+)` \|.*\| (.*) \|$", section("What is seen of a run"), re.MULTILINE)
+    assert len(rows) == 7
+    for step, told in rows:
+        outputs = spec["components"][f"comp-{step}"].get("outputDefinitions", {}).get("artifacts", {})
+        assert set(re.findall(r"`(\w+)`", told)) <= set(outputs), step
+
+
 @pytest.mark.parametrize(
     ("outcome", "word"),
     [
@@ -63,4 +73,6 @@ def test_the_steps_are_those_of_the_pipeline_in_their_order():
 )
 def test_exit_codes_are_those_of_the_outcomes(outcome, word):
     rows = re.findall(r"^\| (\d+) \| ([^:|]+)", section("By command"), re.MULTILINE)
-    assert [int(code) for code, said in rows if said.strip() == word] == [code_of_outcome(outcome)]
+    assert [int(code) for code, said in rows if said.strip().partition(",")[0] == word] == [
+        code_of_outcome(outcome)
+    ]
