@@ -11,13 +11,23 @@ from gangplan.steps.scaling import TOLD_OF
 from gangplan.steps.scaling_request import TRAINERS
 from gangplan.steps.sweep_request import METRICS
 from gangplan.steps.training import STRATEGIES
+from gangplan.steps.what_if import SOURCES
+from pipelines.compare_placements import compare_placements
 from pipelines.scaling_study import scaling_study
 from pipelines.sweep import sweep
 from pipelines.train import train
+from pipelines.what_if import what_if
 
-PIPELINES = {"scaling_study": scaling_study, "sweep": sweep, "train": train}
+PIPELINES = {
+    "compare_placements": compare_placements,
+    "scaling_study": scaling_study,
+    "sweep": sweep,
+    "train": train,
+    "what_if": what_if,
+}
 
 CHOICES = {
+    "cluster_source": SOURCES,
     "role_chief_count": (0, 1),
     "study_throughput_of": TOLD_OF,
     "study_trainer": TRAINERS,

@@ -8,7 +8,7 @@ import yaml
 
 from gangplan import InvalidInput
 from gangplan.pipeline import packaged, parameters, read_arguments
-from gangplan.steps import scaling_request, sweep_request, training
+from gangplan.steps import compare_placements, place_only, scaling_request, sweep_request, training
 from gangplan.steps.arguments import judged
 from pipelines.compile import PIPELINES, compile_all
 
@@ -16,6 +16,8 @@ WIRED = [
     ("train", "admit", training.PARAMETERS),
     ("scaling_study", "measure-scaling", scaling_request.PARAMETERS),
     ("sweep", "train-all", sweep_request.PARAMETERS),
+    ("compare_placements", "compare-placements", compare_placements.PARAMETERS),
+    ("what_if", "place-only", place_only.PARAMETERS),
 ]
 COMPILED = Path(__file__).parents[2] / "pipelines" / "compiled"
 
@@ -48,7 +50,7 @@ def steps_of(spec: dict) -> dict[str, dict]:
     }
 
 
-STEPS = {"compare_placements": 3, "scaling_study": 4, "sweep": 6, "train": 7, "what_if": 1}
+STEPS = {"compare_placements": 2, "scaling_study": 4, "sweep": 6, "train": 7, "what_if": 1}
 
 
 @pytest.mark.parametrize("name", PIPELINES)

@@ -6,9 +6,18 @@ from typing import Any
 
 from gangplan.config import Settings
 from gangplan.snapshot import Snapshot
-from gangplan.steps import scaling_request, sweep_request, training
+from gangplan.steps import compare_placements, place_only, scaling_request, sweep_request, training
 from gangplan.steps.preview import preview
 from gangplan.steps.run import Run, gang_name
+
+KNOWN = (
+    scaling_request.PARAMETERS,
+    sweep_request.PARAMETERS,
+    compare_placements.PARAMETERS,
+    place_only.PARAMETERS,
+    training.PARAMETERS,
+)
+"""Parameters of each pipeline that are judged, those that have others among them first."""
 
 
 def judged(known: Collection[str]) -> frozenset[str]:
@@ -17,10 +26,7 @@ def judged(known: Collection[str]) -> frozenset[str]:
     Args:
         known: All parameters of the pipeline.
     """
-    for names in (scaling_request.PARAMETERS, sweep_request.PARAMETERS, training.PARAMETERS):
-        if set(names) <= set(known):
-            return frozenset(names)
-    return frozenset()
+    return frozenset(next((names for names in KNOWN if set(names) <= set(known)), ()))
 
 
 def see_that_they_are_sound(
@@ -36,13 +42,19 @@ def see_that_they_are_sound(
     Raises:
         InvalidInput: Parameters are wrong; all of them are named.
     """
-    if set(scaling_request.PARAMETERS) <= set(values):
-        given = {inner: values[outer] for outer, inner in scaling_request.PARAMETERS.items()}
+    names = next((names for names in KNOWN if set(names) <= set(values)), None)
+    if names is None:
+        return
+    given = {inner: values[outer] for outer, inner in names.items()}
+    if names is scaling_request.PARAMETERS:
         scaling_request.asked(_run(values, chosen), given)
-    elif set(sweep_request.PARAMETERS) <= set(values):
-        given = {inner: values[outer] for outer, inner in sweep_request.PARAMETERS.items()}
+    elif names is sweep_request.PARAMETERS:
         sweep_request.asked(_run(values, chosen), given | {"data_seed": values["data_seed"]})
-    elif set(training.PARAMETERS) <= set(values):
+    elif names is compare_placements.PARAMETERS:
+        compare_placements.asked(_run(values, chosen), given)
+    elif names is place_only.PARAMETERS:
+        place_only.asked(_run(values, chosen), given)
+    else:
         preview(values, chosen=chosen, cluster=cluster)
 
 

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gangplan.errors import InvalidInput, InvalidQuantity, Problem
@@ -61,6 +62,13 @@ class Checker:
     def contradiction(self, name: str, message: str) -> None:
         """Two parameters that do not go together."""
         self._add(name, "CONTRADICTION", message)
+
+    def add(self, name: str, problems: Iterable[Problem]) -> None:
+        """What was found in a document that a parameter holds."""
+        self._problems += [
+            replace(each, path=f"{name}: {each.path}") if each.path.startswith("$") else each
+            for each in problems
+        ]
 
     def problems(self) -> tuple[Problem, ...]:
         """What was found so far."""

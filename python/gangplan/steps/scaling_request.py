@@ -165,10 +165,10 @@ def asked(run: Run, given: Mapping[str, Any], *, mounts: tuple[Mount, ...] = ())
     if own and given["tfjob"].strip():
         try:
             made = own_tfjob(one_of(run, 0), given["tfjob"], given)
+            if all(kind.lower() != "worker" for kind in made["spec"]["tfReplicaSpecs"]):
+                check.contradiction("tfjob_yaml", "must have a replica type Worker, whose number is varied")
         except InvalidInput as error:
-            raise InvalidInput([*check.problems(), *error.problems], error.source) from error
-        if all(kind.lower() != "worker" for kind in made["spec"]["tfReplicaSpecs"]):
-            check.contradiction("tfjob_yaml", "must have a replica type Worker, whose number is varied")
+            check.add("tfjob_yaml", error.problems)
     check.raise_if_any()
     wanted.manifest(one_of(run, 0), wanted.counts[0])
     return wanted

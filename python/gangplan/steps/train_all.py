@@ -12,7 +12,7 @@ from gangplan.steps.admit import mounts_of
 from gangplan.steps.gangs import Ended, place_of_many, run_all
 from gangplan.steps.launch_tfjob import log_tails
 from gangplan.steps.process import step
-from gangplan.steps.run import open_run
+from gangplan.steps.run import open_run, see_that_it_is_mounted
 from gangplan.steps.sweep_request import asked, in_words
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ def train_all(
     Raises:
         InvalidInput: Parameters are wrong; all of them are named, and nothing was asked for.
     """
+    see_that_it_is_mounted(volume)
     run = open_run(run_id, job_name, volume)
     wanted = asked(run, given, mounts=mounts_of(volume, volume_claim))
     with place_of_many(run) as place:
