@@ -70,7 +70,7 @@ def test_another_image_is_what_compiling_with_it_gives(tmp_path: Path):
         check=True,
     )
     assert (tmp_path / "ours.yaml").read_bytes() == (tmp_path / "train.yaml").read_bytes()
-    parameters = yaml.safe_load((tmp_path / "ours.yaml").read_text())["root"]["inputDefinitions"][
+    parameters = next(yaml.safe_load_all((tmp_path / "ours.yaml").read_text()))["root"]["inputDefinitions"][
         "parameters"
     ]
     assert parameters["image"]["defaultValue"] == IMAGE
