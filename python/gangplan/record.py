@@ -13,7 +13,8 @@ from gangplan.plan import Rejection
 from gangplan.snapshot import Gang
 
 Phase = Literal["Pending", "Impossible", "Suspended", "Reserved", "Binding", "Bound", "Finished"]
-Outcome = Literal["Succeeded", "Failed", "Canceled", "TimedOut"]
+Outcome = Literal["Succeeded", "Failed", "Canceled", "TimedOut", "NotAdmitted"]
+"""How a gang ended. NotAdmitted: nobody ended it, it got no room in time or could never have had any."""
 
 TRANSITIONS: Mapping[Phase, frozenset[Phase]] = {
     "Pending": frozenset({"Reserved", "Impossible", "Suspended", "Finished"}),

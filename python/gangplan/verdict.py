@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from gangplan.admission import Decision, finish, run_cycle
 from gangplan.config import Terms
 from gangplan.errors import Conflict, Expired, InvalidInput, Unreachable
-from gangplan.record import HOLDING, WAITING, GangRecord, Owner
+from gangplan.record import HOLDING, WAITING, GangRecord, Outcome, Owner
 from gangplan.signals import ended_by
 from gangplan.store import Cluster, ClusterView, Store
 
@@ -178,12 +178,12 @@ def wait(
     seen: tuple[object, ...] = ()
     decision, pace = None, Pace(view, clock=clock)
 
-    def give_up(reason: str) -> GangRecord | None:
+    def give_up(reason: str, outcome: Outcome = "Canceled") -> GangRecord | None:
         return finish(
             store,
             record.name,
             run_id=record.run_id,
-            outcome="Canceled",
+            outcome=outcome,
             reason=reason,
             now=clock(),
             attempt=record,
@@ -217,7 +217,7 @@ def wait(
                     admitted, reason = over
                     deleted = current is not None and current.outcome == "Canceled"
                     if not admitted:
-                        current = give_up(reason)
+                        current = give_up(reason, "NotAdmitted")
                     return Verdict(
                         record=current or record,
                         admitted=admitted,

@@ -63,9 +63,9 @@ def waiter(doors, terms) -> Waiter:
     return Waiter(doors(), terms)
 
 
-def ended(waiter: Waiter, name: str = "g1") -> bool:
+def ended(waiter: Waiter, name: str = "g1", outcome: str = "Canceled") -> bool:
     record = waiter.store.get(name)
-    return (record.phase, record.outcome, record.reservation) == ("Finished", "Canceled", None)
+    return (record.phase, record.outcome, record.reservation) == ("Finished", outcome, None)
 
 
 def test_a_gang_that_fits_is_admitted_without_a_wait(waiter):
@@ -114,7 +114,7 @@ def test_a_gang_that_cannot_fit_is_told_at_once(waiter):
     assert "even when nothing runs" in verdict.reason
     assert not verdict.deleted
     assert verdict.record.reason == verdict.reason
-    assert ended(waiter)
+    assert ended(waiter, outcome="NotAdmitted"), "nobody canceled it"
 
 
 def test_a_patient_gang_waits_until_the_cluster_has_grown(waiter):
@@ -136,7 +136,7 @@ def test_at_the_deadline_the_gang_leaves_the_queue(patient, waiter):
     assert not verdict.admitted
     assert waiter.sleeps == 10
     assert "not admitted in time" in verdict.reason
-    assert ended(waiter, "second")
+    assert ended(waiter, "second", "NotAdmitted")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, StoreError, RuntimeError, MemoryError])

@@ -226,6 +226,11 @@ def test_the_record_of_a_finished_gang_makes_way(cluster):
         (gang,) = cluster.server.list(GANG).items
         assert gang["status"]["phase"] == "Finished"
         runs.add(gang["spec"]["runId"])
+        assert gang["status"]["outcome"] == "NotAdmitted", "nobody canceled it"
+        for words in (("list", "-A"), ("get", "mnist", "-n", "default")):
+            told = cluster(*words).stdout
+            assert "NotAdmitted" in told
+            assert "Canceled" not in told
     assert len(runs) == 2
     assert cluster.server.list(TFJOB).items == ()
 

@@ -116,10 +116,11 @@ def test_the_failure_of_one_gang_leaves_the_other(stage):
     assert "3" in stage.store.get("a").reason
 
 
-def test_a_gang_that_cannot_fit_is_canceled_and_stops_no_other(stage):
+def test_a_gang_that_cannot_fit_is_not_admitted_and_stops_no_other(stage):
     ended = stage.run(stage.request("a", gpus=3), stage.request("b"))
     assert {name: status.state for name, status in ended.items()} == {"a": "Canceled", "b": "Succeeded"}
     assert ended["a"].reason == stage.store.get("a").reason
+    assert stage.store.get("a").outcome == "NotAdmitted", "nobody canceled it"
     assert "6 nvidia.com/gpu" in ended["a"].reason
 
 

@@ -80,7 +80,7 @@ def test_a_gang_that_can_never_fit_is_refused_at_once_with_changes(tmp_path):
     assert any(change["kind"] == "replicas" for change in changes)
     assert "Task 'admit' finished with status SUCCESS" in told
     (record,) = records(tmp_path / "home")
-    assert (record.outcome, record.reservation) == ("Canceled", None)
+    assert (record.outcome, record.reservation) == ("NotAdmitted", None)
 
 
 def test_a_gang_that_waits_too_long_gives_up_its_place(tmp_path):

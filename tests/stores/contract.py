@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from builders import GPU, gang, node, role
@@ -12,7 +12,7 @@ import gangplan as gp
 from gangplan import admission
 from gangplan.config import Terms
 from gangplan.errors import Conflict, Unreachable
-from gangplan.record import GangRecord, Reservation, enter, new
+from gangplan.record import GangRecord, Outcome, Reservation, enter, new
 from gangplan.store import Cluster, Ending, Member, Store
 
 TERMS = Terms(reservation_s=600.0, record_s=3600.0, earmark_s=300.0, earmark_bypasses=5)
@@ -115,6 +115,9 @@ class StoreContract:
         )
         ended = store.update(enter(holding, "Finished", now=2.0, reason="done", outcome="Succeeded"))
         assert (ended.outcome, ended.reservation, ended.finished_at) == ("Succeeded", None, 2.0)
+        for outcome in get_args(Outcome):
+            ended = store.update(replace(ended, outcome=outcome))
+            assert place.open().get(place.name("a")) == ended
 
     def test_a_write_that_read_an_older_version_is_refused(self, place):
         store, other = place.open(), place.open()

@@ -39,7 +39,8 @@ def job_status(
     found = {where: pod for pod in pods if (where := replica_of(pod)) is not None}
     return JobStatus(
         name=name,
-        state=end.outcome,
+        # What was not admitted had no job: its step says so, and a job has no such state.
+        state="Canceled" if end.outcome == "NotAdmitted" else end.outcome,
         reason=end.reason,
         replica=end.replica,
         replicas=tuple(_ended(where, pod, keeper, removed) for where, pod in sorted(found.items())),

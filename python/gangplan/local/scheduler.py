@@ -125,6 +125,10 @@ def run_gangs(
                 elif record.phase == "Reserved" and record.reservation:
                     start(record, record.reservation.placement)
                 elif record.phase == "Impossible":
+                    refused: End = "NotAdmitted"
+                    admission.finish(
+                        store, name, run_id=run_id, outcome=refused, reason=record.reason, now=clock()
+                    )
                     end(JobStatus(name=name, state="Canceled", reason=record.reason))
             if len(ended) == len(wanted):
                 return ended

@@ -34,7 +34,7 @@ _PHASES: dict[Phase, tuple[str, str]] = {
     "Binding": ("#CC79A7", ""),
     "Bound": ("#0072B2", ""),
 }
-_MARKS = {"Succeeded": "✓", "Failed": "✗", "Canceled": "■", "TimedOut": "✗"}
+_MARKS = {"Succeeded": "✓", "Failed": "✗", "Canceled": "■", "TimedOut": "✗", "NotAdmitted": "■"}
 
 
 def timeline(records: Sequence[GangRecord], now: float, *, title: str = "What the gangs went through") -> str:

@@ -119,7 +119,7 @@ def run_all(
 def _ended_before(place: Place, run: Run) -> GangRecord | None:
     """The record of a gang that an earlier attempt of this step has followed to its end, where its job can still be read."""
     record = place.store().get(place.gang) if place.outlives_steps else None
-    if record is None or record.run_id != run.run_id or record.outcome == "Canceled":
+    if record is None or record.run_id != run.run_id or record.outcome in {"Canceled", "NotAdmitted"}:
         return None
     return record if record.phase == "Finished" else None
 
