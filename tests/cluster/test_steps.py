@@ -89,6 +89,23 @@ def small(words: str, *, workers: int = 2, gpus: int = 0) -> str:
     return yaml.safe_dump(made)
 
 
+def count_limits(run: Run) -> None:
+    """Let a quota count limits, which jobs do not say and a LimitRange gives them: who admits looks for it."""
+    scope, about = ("--namespace", run.namespace), {"name": "team", "namespace": run.namespace}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": about,
+        "spec": {"hard": {"limits.cpu": "99"}},
+    }
+    defaults = {"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "10m"}}
+    given = {"apiVersion": "v1", "kind": "LimitRange", "metadata": about, "spec": {"limits": [defaults]}}
+    for document in (given, quota):
+        run.cluster.kubectl("apply", "-f", "-", document=document)
+    seen = ("get", "quota", "team", *scope, "-o", "jsonpath={.status.hard}")
+    run.cluster.wait_until("the quota is counted", lambda: run.cluster.kubectl(*seen) != "")
+
+
 UNTIL_TOLD = f"while [ ! -e {MOUNT}/go ]; do sleep 0.1; done; "
 """Runs until the test makes a file on the volume."""
 
@@ -202,13 +219,15 @@ def test_release_ends_what_a_terminated_run_left(new_run: NewRun) -> None:
 
 def test_a_gang_that_is_not_admitted_in_time_ends_red_at_conclude(new_run: NewRun) -> None:
     run = new_run(tfjob_yaml=small("true", workers=3, gpus=2), gang_wait_seconds=2)
+    count_limits(run)
     admitted = run.run("admit")
     assert admitted.outputs["outcome"] == "NotAdmitted"
     assert "6" in admitted.outputs["reason"]
     assert "nvidia.com/gpu" in run.artifact("admit", "explanation")
     assert run.run("launch-tfjob").outputs["outcome"] == "NotAdmitted"
     assert job_of(run) is None
-    assert (gang_of(run) or {})["status"]["phase"] == "Finished"
+    status = (gang_of(run) or {})["status"]
+    assert (status["phase"], status["outcome"]) == ("Finished", "NotAdmitted")
     concluded = run.run("conclude")
     assert not concluded.succeeded
     assert admitted.outputs["reason"][:60] in concluded.log

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -512,6 +513,22 @@ def test_a_tfjob_that_is_refused_is_told_with_what_refuses_it(cluster, message, 
 def test_how_much_of_a_quota_is_used_is_told(cluster):
     quota(cluster, used="3")
     assert any("requests.nvidia.com/gpu 3 of 4" in finding.what for finding in cluster.findings())
+
+
+def test_a_quota_that_counts_limits_is_a_fault_unless_a_limit_range_gives_them(cluster):
+    """No job from flags could ever run; the cure is a command."""
+
+    def of_quota() -> list[Finding]:
+        return [finding for finding in bad(cluster.findings()) if finding.check == "quota"]
+
+    hard = {"limits.cpu": "9", "requests.memory": "9Gi"}
+    cluster.add(kinds.QUOTA, "team", namespace="default", spec={"hard": hard})
+    cluster.status(kinds.QUOTA, "team", {"hard": hard, "used": dict.fromkeys(hard, "0")}, namespace="default")
+    (told,) = of_quota()
+    assert told.what == "the quota team counts limits.cpu, and no LimitRange sets a default"
+    (document,) = re.findall(r"echo '(.+)' \| kubectl apply -f -", told.cure)
+    cluster.server.create(kinds.LIMIT_RANGE, json.loads(document))
+    assert of_quota() == []
 
 
 def test_an_account_of_a_profile_that_may_launch_and_not_admit_is_found(cluster):

@@ -44,6 +44,22 @@ def see_that_quotas_are_told(api: Api, wanted: Submission) -> None:
         raise InvalidInput(sorted(problems), f"TFJob {wanted.name}, by the quotas of {wanted.namespace}")
 
 
+def unsaid_by_flags(quotas: tuple[Object, ...], ranges: tuple[Object, ...]) -> dict[str, str]:
+    """Keys that quotas count and jobs from flags never say, each → its quota; not those that a LimitRange gives.
+
+    Args:
+        quotas: The quotas of a namespace.
+        ranges: Its LimitRanges.
+    """
+    given = set(_defaults(ranges))
+    counted = _counted(quotas).items()
+    return {
+        f"{what}.{resource}": quota
+        for (what, resource), quota in counted
+        if what == "limits" and (what, resource) not in given
+    }
+
+
 def _counted(quotas: tuple[Object, ...]) -> dict[tuple[str, str], str]:
     """What each container must say → the quota that counts it. Quotas for some pods only are left to the server."""
     found: dict[tuple[str, str], str] = {}

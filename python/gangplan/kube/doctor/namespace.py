@@ -1,5 +1,6 @@
 """What the namespace of a job has and what it forbids: queues, quotas, volumes, sidecars, accounts."""
 
+import json
 from collections.abc import Iterable, Iterator
 
 from gangplan.errors import Forbidden, NotFound
@@ -9,7 +10,8 @@ from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, fault, note, ok, warning
 from gangplan.kube.doctor.rights import ACCOUNT as ROBOT
 from gangplan.kube.doctor.rights import GRANTS, bound, may_as
-from gangplan.kube.kinds import ACCOUNT, CLAIM, GANG_QUEUE, NAMESPACE, QUOTA, VOLCANO_QUEUE
+from gangplan.kube.kinds import ACCOUNT, CLAIM, GANG_QUEUE, LIMIT_RANGE, NAMESPACE, QUOTA, VOLCANO_QUEUE
+from gangplan.kube.quota_needs import unsaid_by_flags
 from gangplan.solver import parse_quantity
 
 PROFILE = ("app.kubernetes.io/part-of", "kubeflow-profile")
@@ -158,6 +160,31 @@ def quotas(exam: Exam) -> Iterator[Finding]:
             )
         if left := amounts.keys() - spent:
             yield ok("quota", f"used of the quota {name}: {_told(quota, left)}")
+    yield from _unsaid(exam, found)
+
+
+def _unsaid(exam: Exam, found: tuple[Object, ...]) -> Iterator[Finding]:
+    """Quotas want of pods what those from flags do not say."""
+    if not unsaid_by_flags(found, ()):
+        return
+    unsaid = unsaid_by_flags(found, exam.all(LIMIT_RANGE, namespace=exam.namespace))
+    amounts = {"limits.cpu": "4", "limits.memory": "8Gi"}
+    default = {key.removeprefix("limits."): amounts[key] for key in sorted(unsaid)}
+    limits = {"type": "Container", "default": default}
+    defaults = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "gangplan-defaults", "namespace": exam.namespace},
+        "spec": {"limits": [limits]},
+    }
+    for quota in sorted(set(unsaid.values())):
+        keys = ", ".join(sorted(key for key, of in unsaid.items() if of == quota))
+        yield fault(
+            "quota",
+            f"the quota {quota} counts {keys}, and no LimitRange sets a default",
+            why="the server refuses pods that do not say it, and those of jobs from flags do not; a file can",
+            cure=f"echo '{json.dumps(defaults)}' | kubectl apply -f -    # with the amounts that are right for you",
+        )
 
 
 def _amounts(quota: Object) -> dict[str, tuple[int, int]]:

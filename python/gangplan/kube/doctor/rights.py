@@ -82,6 +82,12 @@ GRANTS = (
                 serves="why Volcano holds a job back goes untold",
             ),
             Rule(group="", resource="persistentvolumeclaims", verbs=("get",)),
+            Rule(
+                group="",
+                resource="limitranges",
+                verbs=("list",),
+                serves="what a quota wants pods to say is told only when they are refused",
+            ),
             Rule(group="", resource="events", verbs=("create", "list")),
             Rule(group=OURS, resource="gangs", verbs=("get",)),
             Rule(group=OURS, resource="gangs/status", verbs=("update",)),
