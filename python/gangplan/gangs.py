@@ -18,6 +18,9 @@ from gangplan.snapshot import Snapshot
 Lines = Iterator[tuple[str, str]]
 """Replica and line, as they come."""
 
+Shown = Literal["nodes", "jobs", "queues"]
+"""What is looked at of a whole cluster."""
+
 ON_THIS_MACHINE = "on this machine; for those of a Kubernetes cluster add -n NAMESPACE"
 """What is said where nothing is found here: submit goes to a cluster, and other commands look here unless told."""
 
@@ -171,10 +174,14 @@ class Gangs(Protocol):
     def decide(self) -> tuple[Snapshot, Plan, dict[str, str]]:
         """What a cycle of admission would decide now; nothing is written. As :func:`gangplan.admission.decide`."""
 
-    def survey(self) -> tuple[Snapshot, tuple[GangRecord, ...]]:
+    def survey(self, of: Shown) -> tuple[Snapshot, tuple[GangRecord, ...]]:
         """The whole cluster with its gangs, and the records of all of them.
 
+        Args:
+            of: What is to be shown of it; nodes are there also where nothing of ours is installed.
+
         Raises:
+            NotInstalled: There can be none of what is to be shown.
             InvalidInput: What holds room contradicts itself; every problem is named.
         """
 

@@ -5,10 +5,11 @@ import time
 
 import pytest
 import yaml
+from apimodel.server import ApiServer
 from cli.clusters import ALLOCATABLE, Commands, new_server
 
 from gangplan import moments
-from gangplan.kube.kinds import NODE
+from gangplan.kube.kinds import NODE, TFJOB
 
 GPU = "nvidia.com/gpu"
 
@@ -180,3 +181,16 @@ def test_memory_is_shown_in_units_that_can_be_read(cluster):
     told = words(cluster("top", "nodes", "-A", "--resource", "memory").stdout)
     assert told[1:3] == ["n1 real ready memory 23.5Gi 0 0 23.5Gi", "n2 real ready memory 16Gi 0 0 16Gi"]
     assert "24683652Ki" in cluster("top", "nodes", "-A", "-o", "json").stdout
+
+
+def test_where_nothing_of_ours_is_installed_nobody_says_that_there_is_nothing(monkeypatch, tmp_path):
+    """A job of ours may run all the same; nodes can be looked at."""
+    monkeypatch.chdir(tmp_path)
+    bare = Commands(ApiServer(kinds=[TFJOB]), monkeypatch)
+    bare.add_node("n1")
+    told = bare("list", "-A", code=4).stderr
+    assert "list Gang" in told
+    for words in (("top", "jobs", "-A"), ("top", "queues", "-A"), ("queue", "list"), ("queue", "get", "q")):
+        done = bare(*words, code=4)
+        assert (done.stderr, done.stdout) == (told, ""), words
+    assert "n1" in bare("top", "nodes", "-A").stdout

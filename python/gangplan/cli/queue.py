@@ -151,10 +151,11 @@ def set_queue(
 def _read(kubeconfig: Path | None, context: str | None) -> tuple[QueueUse, ...]:
     from gangplan.inventory import take_stock
     from gangplan.kube.client import connect
+    from gangplan.kube.kinds import GANG, GANG_QUEUE
     from gangplan.kube.taking import take
 
     with connect(kubeconfig=kubeconfig, context=context) as connection:
-        taken = take(connection, now=time.time())
+        taken = take(connection, now=time.time(), needs=(GANG, GANG_QUEUE))
     for name, problem in sorted(taken.left_out.items()):
         if name.startswith("queue "):
             render.progress(f"{name} is left out: {problem}")

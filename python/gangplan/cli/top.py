@@ -12,6 +12,7 @@ from gangplan.cli.options import Context, Everywhere, Home, Kubeconfig, Namespac
 from gangplan.cli.place import Place
 from gangplan.cli.solve import read_snapshot
 from gangplan.errors import InvalidInput, Problem
+from gangplan.gangs import Shown
 from gangplan.holdings import NodesLoad, QueueShare, Share, is_gpu, of_jobs, of_nodes, of_queues
 from gangplan.record import GangRecord
 from gangplan.report.wording import rounded
@@ -58,7 +59,7 @@ def nodes(
     place = Place(
         home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
     )
-    snapshot, _ = _read(file, place)
+    snapshot, _ = _read(file, place, "nodes")
     if namespace is not None:
         render.progress("note: nodes belong to no namespace: all are shown")
     found = of_nodes(snapshot)
@@ -105,7 +106,7 @@ def jobs(
     place = Place(
         home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
     )
-    snapshot, records = _read(file, place)
+    snapshot, records = _read(file, place, "jobs")
     found = of_jobs(snapshot, records)
     if namespace is not None:
         found = tuple(job for job in found if (job.name or "").startswith(f"{namespace}/"))
@@ -153,7 +154,7 @@ def queues(
     place = Place(
         home=home, kubeconfig=kubeconfig, context=context, namespace=namespace, everywhere=everywhere
     )
-    snapshot, _ = _read(file, place)
+    snapshot, _ = _read(file, place, "queues")
     if namespace is not None:
         render.progress("note: queues belong to no namespace: all are shown")
     found = tuple(replace(queue, shares=_shown(queue.shares, resource)) for queue in of_queues(snapshot))
@@ -179,13 +180,13 @@ def queues(
     render.table(header, _once(rows, columns=4))
 
 
-def _read(file: str | None, place: Place) -> tuple[Snapshot, tuple[GangRecord, ...]]:
+def _read(file: str | None, place: Place, of: Shown) -> tuple[Snapshot, tuple[GangRecord, ...]]:
     """The cluster with its gangs, and their records, which a snapshot has none of."""
     if file is None:
         if not place.is_cluster:
             render.progress("of the nodes of this machine; for a Kubernetes cluster add -A")
         with place.open() as gangs:
-            return gangs.survey()
+            return gangs.survey(of)
     given = (place.kubeconfig, place.context, place.namespace)
     if place.everywhere or any(value is not None for value in given):
         raise typer.BadParameter("does not go with a cluster: give one of both", param_hint="--file")

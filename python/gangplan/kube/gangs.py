@@ -3,7 +3,7 @@
 import logging
 import queue
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,14 +18,14 @@ from gangplan.errors import (
     Refused,
     Unreachable,
 )
-from gangplan.gangs import GangView, Lines, Orphan, Pruned, Removal, Resumed
+from gangplan.gangs import GangView, Lines, Orphan, Pruned, Removal, Resumed, Shown
 from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.deletion import Deletion
 from gangplan.kube.endings import as_they_stand
 from gangplan.kube.gang_object import full_name, split_name
 from gangplan.kube.kept_log import kept_folder, newest_kept
-from gangplan.kube.kinds import EVENT, POD, TFJOB
+from gangplan.kube.kinds import EVENT, GANG, GANG_QUEUE, POD, TFJOB, Kind
 from gangplan.kube.launch import ending
 from gangplan.kube.logs import LogFollower, Sink, has_started, restarts, split_moment
 from gangplan.kube.names import JOB_NAME, RUN_ID, TENSORFLOW_CONTAINER, see_that_it_is_a_name
@@ -130,9 +130,10 @@ class KubeGangs:
         """See :class:`gangplan.gangs.Gangs`; a look at the whole cluster, whatever namespace is meant."""
         return self._cluster.decide(now=self._cluster.clock(), terms=self._chosen.terms)
 
-    def survey(self) -> tuple[Snapshot, tuple[GangRecord, ...]]:
+    def survey(self, of: Shown) -> tuple[Snapshot, tuple[GangRecord, ...]]:
         """See :class:`gangplan.gangs.Gangs`; what cannot be understood is told and left out."""
-        taken = take(self._api, now=self._cluster.clock())
+        needs: Mapping[Shown, tuple[Kind, ...]] = {"jobs": (GANG,), "queues": (GANG, GANG_QUEUE)}
+        taken = take(self._api, now=self._cluster.clock(), needs=needs.get(of, ()))
         for name, problem in sorted(taken.left_out.items()):
             log.warning("%s is left out: %s", name, problem)
         return taken.snapshot, taken.records

@@ -1,12 +1,13 @@
 """Taking a snapshot of a cluster with its gangs, as a cycle of admission would see it now."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gangplan.documents import encode
 from gangplan.errors import InvalidInput, NotInstalled
 from gangplan.kube.api import Api
 from gangplan.kube.endings import over
+from gangplan.kube.kinds import Kind
 from gangplan.kube.snapshot import SnapshotReader
 from gangplan.kube.store import read_records
 from gangplan.record import WAITING, GangRecord
@@ -32,17 +33,21 @@ class Taken:
     records: tuple[GangRecord, ...]
 
 
-def take(api: Api, *, now: float) -> Taken:
+def take(api: Api, *, now: float, needs: Iterable[Kind] = ()) -> Taken:
     """Read a cluster; nothing is written to it.
 
     Args:
         api: Its API server.
         now: Seconds since 1970.
+        needs: Kinds of ours without which the answer would be wrong. Of others that are not installed there are none.
 
     Raises:
+        NotInstalled: One of those kinds is not.
         ClusterError: The server does not answer or does not allow it.
         InvalidInput: Quotas or gangs that hold room contradict themselves; every problem is named.
     """
+    for kind in needs:
+        next(iter(api.pages(kind)), None)  # one page tells
     cluster = SnapshotReader(api).read()
     ended = cluster.ended
     records = tuple(

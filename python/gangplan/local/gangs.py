@@ -16,6 +16,7 @@ from gangplan.gangs import (
     Pruned,
     Removal,
     Resumed,
+    Shown,
     interleaved,
 )
 from gangplan.local.cluster import LocalCluster
@@ -73,7 +74,7 @@ class LocalGangs:
         decided = admission.decide(cluster, self._store.records(), now=time.time(), terms=self._terms)
         return decided.snapshot, decided.plan, decided.unsound
 
-    def survey(self) -> tuple[Snapshot, tuple[GangRecord, ...]]:
+    def survey(self, of: Shown) -> tuple[Snapshot, tuple[GangRecord, ...]]:
         """See :class:`gangplan.gangs.Gangs`."""
         records = self.records()
         return combine(LocalCluster(self._store).snapshot(), records, now=time.time()), records
