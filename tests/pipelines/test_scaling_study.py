@@ -96,8 +96,8 @@ def test_gangs_of_one_run_have_names_of_their_own_and_leave_nothing(measured):
 
 
 def test_the_command_prints_the_table(tmp_path):
-    own = job(Worker=STAND_IN)
-    given = ("-p", "study_trainer=tfjob", "-p", f"tfjob_yaml={own}", "-p", "study_repeats=1")
+    (tmp_path / "own.yaml").write_text(job(Worker=STAND_IN))
+    given = ("--tfjob", str(tmp_path / "own.yaml"), "-p", "study_repeats=1")
     done = gangplan(
         tmp_path / "h", "run", "--local", "scaling_study", *given, "-p", "study_worker_counts=[1]"
     )

@@ -139,3 +139,12 @@ def test_no_gang_to_compare_is_told(tmp_path):
     done = gangplan(tmp_path / "h", "run", "--local", "compare_placements", "-p", "gang_copies=0")
     assert done.returncode == 3
     assert "no gang waits in this cluster" in done.stderr
+
+
+@pytest.mark.parametrize("pipeline", ["compare_placements", "scaling_study", "sweep", "what_if"])
+def test_a_dry_run_judges_the_arguments_and_writes_nothing(pipeline, tmp_path):
+    home = tmp_path / "h"
+    done = gangplan(home, "run", "--local", pipeline, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "all arguments are sound" in done.stdout
+    assert not home.exists()

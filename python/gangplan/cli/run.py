@@ -73,18 +73,22 @@ def run(
     if tfjob is not None:
         given["tfjob_yaml"] = tfjob.read_text(encoding="utf-8")
         given.setdefault("job_name", read_tfjob(given["tfjob_yaml"], str(tfjob))["metadata"]["name"])
-    trains = set(PARAMETERS) <= set(pipelines.parameters(package))
     known = pipelines.parameters(package)
+    if tfjob is not None and "study_trainer" in known:
+        given.setdefault("study_trainer", "tfjob")
     arguments = pipelines.read_arguments(package, given, judged_later=judged(known))
     chosen = settings(home=home)
     nodes = read_cluster(cluster) if cluster is not None else None
-    if dry_run and not trains:
-        raise ConfigError("--dry-run knows pipelines with the parameters of `train` only")
-    if dry_run:
+    if dry_run and judged(known) == set(PARAMETERS):
         _dry_run(package, arguments, chosen, nodes, output)
         return
+    if dry_run and not judged(known):
+        raise ConfigError("--dry-run knows the pipelines that come with gangplan")
     values = {name: item.default for name, item in known.items()} | arguments
     see_that_they_are_sound(values, chosen=chosen, cluster=nodes)  # before anything starts
+    if dry_run:
+        _tell_arguments(values, output)
+        return
     _run(package, arguments, chosen, nodes, quiet=quiet, output=output)
 
 
@@ -107,7 +111,8 @@ def _run(
     else:
         if result.found is not None:
             render.table(result.found.header, result.found.rows)
-        lines = [("outcome", result.outcome), ("gang", result.gang), ("reason", result.reason)]
+        own = "gang" if result.found is None else "run"
+        lines = [("outcome", result.outcome), (own, result.gang), ("reason", result.reason)]
         if result.accuracy is not None and result.accuracy >= 0:
             lines.append(("accuracy", f"{result.accuracy:.4f}"))
         lines += [(name, str(getattr(result, name) or "–")) for name in ("model", "events", "report")]
@@ -129,6 +134,15 @@ def _dry_run(
         render.emit({"arguments": values, "plan": plan}, output)
     if told.gang in plan.rejections:
         raise typer.Exit(exits.NO)
+
+
+def _tell_arguments(values: dict[str, Any], output: render.Format) -> None:
+    if output is render.Format.TABLE:
+        render.say(
+            "all arguments are sound; this pipeline runs several gangs, or none: what_if says of one where it would go"
+        )
+    else:
+        render.emit({"arguments": values}, output)
 
 
 def _list_parameters(package: Path, output: render.Format) -> None:

@@ -62,7 +62,14 @@ def place_of_many(run: Run) -> Iterator[Place]:
 
 
 def run_gang(
-    place: Place, run: Run, index: int, manifest: Manifest, *, patience: Patience, tell: Tell
+    place: Place,
+    run: Run,
+    index: int,
+    manifest: Manifest,
+    *,
+    patience: Patience,
+    tell: Tell,
+    sleep: Sleep = time.sleep,
 ) -> Ended:
     """Ask for one gang, wait for its room, and run it to its end.
 
@@ -73,15 +80,22 @@ def run_gang(
         manifest: The TFJob.
         patience: How long it waits.
         tell: Gets each thing that happens, as a line.
+        sleep: Waits the given seconds.
     """
     own, now = one_of(run, index), clock()
-    mine = place.of(own, sleep=time.sleep)
+    mine = place.of(own, sleep=sleep)
     record = _ended_before(mine, own) or ask_for(mine, own, manifest, now=now)
-    return _follow(mine, own, record, manifest, now, patience, tell, time.sleep)
+    return _follow(mine, own, record, manifest, now, patience, tell, sleep)
 
 
 def run_all(
-    place: Place, run: Run, manifests: Sequence[Manifest], *, patience: Patience, tell: Tell
+    place: Place,
+    run: Run,
+    manifests: Sequence[Manifest],
+    *,
+    patience: Patience,
+    tell: Tell,
+    sleep: Sleep | None = None,
 ) -> tuple[Ended, ...]:
     """Ask for all gangs before any is waited for, launch each when it has room, and follow all to their ends.
 
@@ -93,23 +107,26 @@ def run_all(
         manifests: Their TFJobs; their order is the order in which they are asked for.
         patience: How long each waits.
         tell: Gets each thing that happens, as a line.
+        sleep: Waits the given seconds; None: until this is told to end.
     """
     stopped = threading.Event()
 
-    def sleep(seconds: float) -> None:
-        if stopped.wait(seconds):
+    def pause(seconds: float) -> None:
+        if sleep is not None:
+            sleep(seconds)
+        if stopped.wait(seconds if sleep is None else 0.0):
             raise SystemExit("the step was told to end")
 
     now = clock()
     asked = []
     for index, manifest in enumerate(manifests):
         own = one_of(run, index)
-        mine = place.of(own, sleep=sleep)
+        mine = place.of(own, sleep=pause)
         record = _ended_before(mine, own) or ask_for(mine, own, manifest, now=now)
         asked.append((mine, own, record, manifest))
     pool = ThreadPoolExecutor(max_workers=len(asked))
     try:
-        turns = [pool.submit(_follow, *each, now, patience, tell, sleep) for each in asked]
+        turns = [pool.submit(_follow, *each, now, patience, tell, pause) for each in asked]
         return tuple(turn.result() for turn in turns)
     finally:
         stopped.set()
@@ -118,10 +135,15 @@ def run_all(
 
 def _ended_before(place: Place, run: Run) -> GangRecord | None:
     """The record of a gang that an earlier attempt of this step has followed to its end, where its job can still be read."""
-    record = place.store().get(place.gang) if place.outlives_steps else None
-    if record is None or record.run_id != run.run_id or record.outcome in {"Canceled", "NotAdmitted"}:
+    record = place.store().get(place.gang)
+    if record is None or record.run_id != run.run_id:
         return None
-    return record if record.phase == "Finished" else None
+    return record if _has_run(place, record) else None
+
+
+def _has_run(place: Place, record: GangRecord) -> bool:
+    """Whether a gang had a job that has ended by itself, and a launch would tell how."""
+    return place.outlives_steps and record.outcome in {"Succeeded", "Failed", "TimedOut"}
 
 
 def _follow(
@@ -137,7 +159,7 @@ def _follow(
     def say(line: str) -> None:
         tell(line if line.startswith(run.name) else f"{run.name} | {line}")
 
-    if record.phase != "Finished":
+    if not _has_run(place, record):
         verdict = wait_turn(
             place,
             run,
@@ -147,7 +169,8 @@ def _follow(
             tell=say,
             sleep=sleep,
         )
-        if not verdict.admitted:
+        # Where an earlier attempt has launched it, another waiter may be the first to see that it has ended.
+        if not verdict.admitted and not _has_run(place, verdict.record):
             waited = clock() - asked_at
             return Ended(
                 gang=run.name,

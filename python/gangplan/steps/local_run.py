@@ -144,7 +144,9 @@ def _release(notes: Path, chosen: Settings) -> None:
     try:
         names = {name: run[name] for name in ("run_id", "job_name", "volume")}
         release(**names)
-        release_all(**names)
+        held = LocalStore(chosen.store).records()
+        if any(record.run_id == run["run_id"] and record.phase != "Finished" for record in held):
+            release_all(**names)
     finally:
         if before is None:
             del os.environ["GANGPLAN_HOME"]
