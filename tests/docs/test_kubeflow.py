@@ -11,6 +11,7 @@ from gangplan.cli.exits import code_of_outcome
 from gangplan.pipeline import packaged, parameters
 
 PAGE = (Path(__file__).parents[2] / "docs" / "kubeflow.md").read_text()
+PIPELINES = sorted(path.stem for path in packaged("train").parent.glob("*.yaml"))
 PARAMETERS = parameters(packaged("train"))
 
 
@@ -35,9 +36,22 @@ def test_each_parameter_of_the_run_form_is_in_a_group_that_the_page_explains():
 
 
 def test_each_parameter_that_the_page_names_is_there():
-    named = set(re.findall(r"\b(?:data|gang|role|train|volume)_[a-z_]+[a-z]\b", PAGE))
-    assert len(named) > 8
-    assert named <= set(PARAMETERS)
+    words = re.findall(r"\b(?:cluster|data|gang|role|study|sweep|train|volume)_[a-z_]+[a-z]\b", PAGE)
+    named = set(words) - set(PIPELINES)
+    assert len(named) > 16
+    assert named <= {name for pipeline in PIPELINES for name in parameters(packaged(pipeline))}
+
+
+def test_the_steps_and_artifacts_of_other_pipelines_are_those_that_the_page_names():
+    rows = re.findall(
+        r"^\| `(\w+)` \|.*\| (.*) \|$", section("Pipelines with several gangs, or none"), re.MULTILINE
+    )
+    assert {name for name, _ in rows} == set(PIPELINES) - {"train"}
+    for name, told in rows:
+        spec = next(iter(yaml.safe_load_all(packaged(name).read_text())))
+        for step, artifacts in re.findall(r"`([a-z-]+)`: ((?:`\w+`(?: \(.*?\))?,? ?)+)", told):
+            outputs = spec["components"][f"comp-{step}"]["outputDefinitions"]["artifacts"]
+            assert set(re.findall(r"`(\w+)`", artifacts)) <= set(outputs), step
 
 
 def test_the_drop_downs_are_those_that_the_page_names():
