@@ -30,6 +30,8 @@ def connection(control_plane: Cluster) -> Iterator[Connection]:
 
 
 class TestGangStore(StoreContract, LeadContract, QueueContract):
+    rounds = 2  # each write takes its time here
+
     @pytest.fixture
     def time(self) -> list[float]:
         return [0.0]

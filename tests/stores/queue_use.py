@@ -114,6 +114,9 @@ def act(store: Store, pods: Pods, record: GangRecord, what: str, now: float) -> 
 class QueueContract:
     """Tests on a fixture ``place``."""
 
+    rounds = 5
+    """How often the random sequence begins anew."""
+
     def test_what_leaves_of_an_earlier_attempt_is_counted_beside_what_is_kept_for_the_next(
         self, place: Place
     ):
@@ -132,7 +135,7 @@ class QueueContract:
     def test_a_queue_never_passes_its_limit_while_its_gangs_are_suspended_and_end(self, place: Place):
         """Pods end whenever they do, also where who suspends was killed before it asked them to."""
         store, chance, done = place.open(), Random(7), Counter[str]()
-        for _ in range(5):
+        for _ in range(self.rounds):
             for name in "abcd":
                 store.create(place.asked(name, workers=chance.randint(1, 3), queue="q"))
             pods = Pods()
@@ -154,4 +157,4 @@ class QueueContract:
                 assert use <= LIMIT, f"after {what}: {use} of {LIMIT}: {store.records()} {pods.there}"
             for record in store.records():
                 store.remove(record)
-        assert min(done[what] for what in (*WHAT, "cycle beside what ends")) >= 3
+        assert min(done[what] for what in (*WHAT, "cycle beside what ends")) >= 1
