@@ -13,9 +13,20 @@ import pytest
 from report.situations import GPU, gang, lives
 
 from gangplan.report import figures
+from gangplan.report.charts import Chart, chart
 from gangplan.report.wording import one_line
 from gangplan.snapshot import Container, Gang, Node, Pod, Role, Running, Snapshot
 
+SPEED = Chart(
+    title="Images a second",
+    caption="",
+    x="workers",
+    y="images/s",
+    ticks=("1", "2", "4"),
+    series={"measured": (10.0, 18.0, None), "perfect <&>": (10.0, 20.0, 40.0)},
+    spread={"measured": ((9.0, 11.0), (18.0, 18.0), None)},
+    kind="lines",
+)
 SVG = "{http://www.w3.org/2000/svg}"
 HISTORY = [{"step": i, "loss": 2 / (i + 1), "accuracy": 1 - 1 / (i + 1), "seconds": i / 9} for i in range(50)]
 
@@ -43,6 +54,8 @@ def every_figure(snapshot, plan, records):
         "curves": figures.curves(HISTORY, test_accuracy=0.9),
         "confusion": figures.confusion([[5, 1], [0, 7]], ["cat", "dog"]),
         "roc": figures.roc([(0.1, 0.8), (0.3, 0.9)]),
+        "lines": chart(SPEED),
+        "bars of two": chart(replace(SPEED, kind="bars", spread={})),
     }
 
 
@@ -373,3 +386,16 @@ def test_roc_counts_the_area_in_any_order():
     points = [(0.5, 1.0), (0.0, 0.5), (0.5, 0.5)]
     assert "area 0.7500" in texts(figures.roc(points))
     assert figures.roc(points) == figures.roc(points[::-1])
+
+
+def test_a_chart_names_its_series_and_tells_each_value():
+    for kind in ("lines", "bars"):
+        told = words(chart(replace(SPEED, kind=kind)))
+        for part in ("Images a second", "workers", "images/s", "measured", "perfect <&>", "18", "40"):
+            assert part in told, (kind, part)
+
+
+def test_a_chart_of_nothing_says_so_little_and_does_not_fail():
+    empty = replace(SPEED, ticks=("1",), series={"measured": (None,)}, spread={})
+    for kind in ("lines", "bars"):
+        assert "Images a second" in words(chart(replace(empty, kind=kind)))
