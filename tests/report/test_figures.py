@@ -390,9 +390,18 @@ def test_roc_counts_the_area_in_any_order():
 
 def test_a_chart_names_its_series_and_tells_each_value():
     for kind in ("lines", "bars"):
-        told = words(chart(replace(SPEED, kind=kind)))
+        told = words(chart(replace(SPEED, kind=kind, guides=())))
         for part in ("Images a second", "workers", "images/s", "measured", "perfect <&>", "18", "40"):
             assert part in told, (kind, part)
+
+
+def test_what_is_only_compared_with_has_no_values():
+    series = {"measured": (10.0, 18.0), "perfect": (10.0, 21.37)}
+    both = replace(SPEED, ticks=("1", "2"), series=series)
+    assert "21.37" in texts(chart(both))
+    told = texts(chart(replace(both, guides=("perfect",))))
+    assert {"18", "perfect"} <= set(told)
+    assert "21.37" not in told
 
 
 def test_a_chart_of_nothing_says_so_little_and_does_not_fail():

@@ -10,6 +10,7 @@ from gangplan.report.canvas import INK, OTHER, PAPER, color_of, draw, short
 with needed("report"):
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
 Spread = tuple[float, float]
 
@@ -26,6 +27,7 @@ class Chart:
         ticks: The things, in order.
         series: Name → a value for each thing; None: there is none.
         spread: Name → the least and the largest value of each thing, for those that were measured several times.
+        guides: Series that are only there to compare with: drawn thin, without values.
         kind: ``bars`` for things that have no order of their own, ``lines`` for those that grow.
     """
 
@@ -36,6 +38,7 @@ class Chart:
     ticks: tuple[str, ...]
     series: Mapping[str, tuple[float | None, ...]]
     spread: Mapping[str, tuple[Spread | None, ...]] = field(default_factory=dict)
+    guides: tuple[str, ...] = ()
     kind: Literal["bars", "lines"] = "bars"
 
 
@@ -53,6 +56,8 @@ def chart(shown: Chart) -> str:
         axes.set_xticks(range(len(shown.ticks)), [short(tick, 24) for tick in shown.ticks])
         axes.set_xlim(-0.6, max(len(shown.ticks), 1) - 0.4)
         axes.set_ylim(bottom=0)
+        if all(value is None or value == int(value) for values in shown.series.values() for value in values):
+            axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(visible=False, axis="x")
         axes.set_xlabel(short(shown.x, 60))
         axes.set_ylabel(short(shown.y, 40))
@@ -79,7 +84,11 @@ def _bars(axes: Axes, shown: Chart, name: str, place: int, look: tuple[str, str]
 
 def _line(axes: Axes, shown: Chart, name: str, color: str) -> None:
     known = [(tick, value) for tick, value in enumerate(shown.series[name]) if value is not None]
-    axes.plot([x for x, _ in known], [y for _, y in known], marker="o", color=color, label=short(name, 30))
+    xs, ys = [x for x, _ in known], [y for _, y in known]
+    if name in shown.guides:
+        axes.plot(xs, ys, linestyle="--", linewidth=1, color=OTHER, label=short(name, 30))
+        return
+    axes.plot(xs, ys, marker="o", color=color, label=short(name, 30))
     for x, value in known:
         axes.annotate(
             f"{value:,.4g}", (x, value), (0, 6), textcoords="offset points", ha="center", fontsize=8

@@ -1,13 +1,14 @@
 """report_study: what a run with several gangs found out, on one page, as a table, and as figures for comparing runs."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gangplan.documents import encode, to_builtins, write_atomic
 from gangplan.report import markdown
 from gangplan.report.charts import chart
-from gangplan.report.page import Figure, Page, Section, as_markdown, render
+from gangplan.report.page import Figure, Page, Section, Table, as_markdown, render
 from gangplan.steps.process import step
 from gangplan.steps.result import Found, RunResult
 from gangplan.steps.run import open_run
@@ -59,13 +60,22 @@ def report_study(
 
 def _page(found: Study) -> Page:
     drawn = tuple(Figure(svg=chart(each), caption=each.caption) for each in found.charts)
-    result = Section(title="Result", tables=(found.table,), figures=drawn)
+    result = Section(title="Result", tables=_tables(found.table), figures=drawn)
     return Page(
         title=found.title,
         subtitle=f"{found.outcome}: {found.reason}" if found.reason else found.outcome,
         facts=found.facts,
         sections=(result, *found.sections),
     )
+
+
+def _tables(table: Table) -> tuple[Table, ...]:
+    """The result; reasons, which are long, in a table of their own."""
+    if table.header[-1] != "reason":
+        return (table,)
+    rest = replace(table, header=table.header[:-1], rows=tuple(row[:-1] for row in table.rows))
+    told = tuple((row[0], row[-1]) for row in table.rows if row[-1])
+    return (rest, Table(header=(table.header[0], "reason"), rows=told)) if told else (rest,)
 
 
 def _markdown(found: Study, whole: Page) -> str:

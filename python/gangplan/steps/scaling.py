@@ -165,7 +165,7 @@ def table(found: Sequence[Point]) -> Table:
     )
     return Table(
         caption=f"Speed-up and efficiency are relative to {_workers(base.workers)}; images/s is the median of the repeats.",
-        header=("workers", "images/s", "least – most", "speed-up", "efficiency", "measured", "trouble"),
+        header=("workers", "images/s", "least – most", "speed-up", "efficiency", "measured", "reason"),
         rows=rows,
     )
 
@@ -206,6 +206,7 @@ def charts(found: Sequence[Point]) -> tuple[Chart, ...]:
             ticks=ticks,
             series={"measured": tuple(point.middle for point in found), "perfect": ideal},
             spread={"measured": ends},
+            guides=("perfect",),
             kind="lines",
         ),
         Chart(

@@ -1,6 +1,5 @@
 """What a sweep is to train: trials that differ in some parameters, checked, and the TFJob of each."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -142,6 +141,4 @@ def _plain(value: Any) -> Any:
 
 def in_words(trial: Mapping[str, Any]) -> str:
     """In what a trial differs: ``train_epochs=3, train_seed=1``."""
-    return ", ".join(
-        f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in trial.items()
-    )
+    return ", ".join(f"{name}={value}" for name, value in trial.items())
