@@ -23,21 +23,20 @@ def least(of_one: Iterable[Change], of_other: Iterable[Change]) -> tuple[Change,
         of_one: Those on the kind that was chosen.
         of_other: Those on the other one, tried beside the same other gangs.
     """
-    found: dict[tuple[object, ...], Change] = {}
+    found: dict[Change, Change] = {}
     for change in (*of_one, *of_other):
         if change.constraint == "node_affinity":
             continue
         sort = replace(change, to=None, amount=None, min_member=None, text="")
-        key = tuple(getattr(sort, name) for name in Change.__slots__)
-        if key not in found or _size(change) < _size(found[key]):
-            found[key] = change
+        if sort not in found or _size(change) < _size(found[sort]):
+            found[sort] = change
     now = {change.kind for change in found.values() if not change.alone}
     hides = now & {"replicas", "request"}
     return tuple(change for change in found.values() if not change.alone or not (hides or change.kind in now))
 
 
 def _size(change: Change) -> int:
-    """Larger changes are more: fewer replicas, smaller requests, more nodes, more that is freed."""
+    """How much of a change it is: fewer replicas, smaller requests, more nodes or more that is freed are more."""
     if change.kind in {"replicas", "request"}:
         return -_number(change, change.to)
     return _number(change, change.amount if change.kind == "free" else change.to)

@@ -158,16 +158,29 @@ class Suspension:
             The TFJob as it was last seen, which may have ended; None: there is none. And replicas that are left then.
 
         Raises:
-            Unreachable: No operator ends them.
+            Unreachable: No operator ends them, or nobody answers.
+            ClusterError: The server refuses what it would have taken; what is half done is said.
         """
-        told, left = "", ""
-        since = said_at = self._cluster.clock()
-        while (job := switch.job()) is not None and not has_ended(job):
-            if not is_suspended(job):
-                self._stop(switch, job)
-            if not (left := switch.left()):
-                break
+        told = ""
+        since = said_at = answered = self._cluster.clock()
+        while True:
             now = self._cluster.clock()
+            try:
+                job, left = self._look(switch)
+            except ClusterError as error:
+                is_late = now - answered >= CONTROLLER_S or (deadline is not None and now >= deadline)
+                if is_late or not isinstance(error, Unreachable | Expired):
+                    half = f"{switch.name} is put aside, but its pods may run on"
+                    message = f"{error}; {half}: gangplan suspend {switch.name} goes on with it"
+                    raise type(error)(message, verb=error.verb, kind=error.kind, name=error.name) from error
+                if now - said_at >= WORD_S or now == answered:
+                    self._tell(f"asking again: {error}")
+                    said_at = now
+                self._sleep(POLL_S)
+                continue
+            if job is None or not left:
+                return job, ""
+            answered = now
             if left != told:
                 since = now
             if left != told or now - said_at >= WORD_S:
@@ -180,7 +193,15 @@ class Suspension:
             if deadline is not None and now >= deadline:
                 return job, left
             self._sleep(POLL_S)
-        return job, ""
+
+    def _look(self, switch: JobSwitch) -> tuple[Object | None, str]:
+        """The TFJob, suspended if it has not ended, and the replicas that are left of it then."""
+        job = switch.job()
+        if job is None or has_ended(job):
+            return job, ""
+        if not is_suspended(job):
+            switch.turn(job, suspend=True)
+        return job, switch.left()
 
     def _following(self, record: GangRecord, job: Object) -> Following:
         namespace, short = split_name(record.name)
@@ -282,19 +303,6 @@ class Suspension:
     def _set_aside(self, record: GangRecord, reason: str) -> None:
         now = self._cluster.clock()
         suspension.suspend(self._store, record.name, run_id=record.run_id, reason=reason, now=now)
-
-    def _stop(self, switch: JobSwitch, job: Object) -> None:
-        """Let the operator end the pods of a gang that was put aside.
-
-        Raises:
-            ClusterError: The server refuses what it would have taken; what is half done is said.
-        """
-        try:
-            switch.turn(job, suspend=True)
-        except ClusterError as error:
-            name = switch.name
-            half = f"{name} is put aside, but its TFJob still runs: gangplan suspend {name} goes on with it"
-            raise type(error)(f"{error}; {half}", verb="patch", kind=TFJOB.name, name=name) from error
 
     def _found(self, name: str, verb: str) -> GangRecord:
         record = self._store.get(name)
