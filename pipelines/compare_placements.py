@@ -5,6 +5,7 @@ from kfp import dsl
 from components._image import IMAGE
 from components.compare_placements.component import compare_placements as compare
 from components.report_study.component import report_study
+from pipelines.steps import settle
 
 
 @dsl.pipeline(
@@ -89,6 +90,4 @@ def compare_placements(
         node_gpus=cluster_node_gpus,
     )
     reporting = report_study(**common, study=comparing.outputs["study"])
-    for task in (comparing, reporting):
-        task.set_caching_options(False)
-        task.set_container_image(image)
+    settle(comparing, reporting, image=image)

@@ -7,6 +7,7 @@ from components.conclude.component import conclude
 from components.measure_scaling.component import measure_scaling
 from components.release_all.component import release_all
 from components.report_study.component import report_study
+from pipelines.steps import settle
 
 
 @dsl.pipeline(
@@ -76,8 +77,6 @@ def scaling_study(
     """
     common = {"run_id": dsl.PIPELINE_JOB_ID_PLACEHOLDER, "job_name": job_name, "volume": ""}
     releasing = release_all(**common)
-    releasing.set_caching_options(False)
-    releasing.set_container_image(image)
     with dsl.ExitHandler(releasing, name="measuring"):
         measuring = measure_scaling(
             **common,
@@ -111,6 +110,4 @@ def scaling_study(
         reporting = report_study(**common, study=measuring.outputs["study"])
         concluding = conclude(outcome=measuring.outputs["outcome"], reason=measuring.outputs["reason"])
         concluding.after(reporting)
-        for task in (measuring, reporting, concluding):
-            task.set_caching_options(False)
-            task.set_container_image(image)
+    settle(measuring, reporting, concluding, releasing, image=image)

@@ -9,7 +9,7 @@ from components.prepare_data.component import prepare_data
 from components.release_all.component import release_all
 from components.report_study.component import report_study
 from components.train_all.component import train_all
-from pipelines.volume import MOUNT, mount
+from pipelines.steps import MOUNT, mount, settle
 
 
 @dsl.pipeline(
@@ -120,6 +120,4 @@ def sweep(
         concluding.after(reporting)
     on_volume = (preparing, training, choosing, reporting, releasing)
     mount(*on_volume, claim=volume_claim)
-    for task in (*on_volume, concluding):
-        task.set_caching_options(False)
-        task.set_container_image(image)
+    settle(*on_volume, concluding, image=image)

@@ -13,7 +13,7 @@ from components.launch_tfjob.component import launch_tfjob
 from components.prepare_data.component import prepare_data
 from components.release.component import release
 from components.report.component import report
-from pipelines.volume import MOUNT, mount
+from pipelines.steps import MOUNT, mount, settle
 
 
 @dsl.pipeline(
@@ -142,6 +142,4 @@ def train(
         concluding.after(reporting)
     on_volume = (preparing, admitting, launching, evaluating, reporting, releasing)
     mount(*on_volume, claim=volume_claim)
-    for task in (*on_volume, concluding):
-        task.set_caching_options(False)
-        task.set_container_image(image)
+    settle(*on_volume, concluding, image=image)

@@ -4,6 +4,7 @@ from kfp import dsl
 
 from components._image import IMAGE
 from components.place_only.component import place_only
+from pipelines.steps import settle
 
 
 @dsl.pipeline(
@@ -84,5 +85,4 @@ def what_if(
         node_memory=cluster_node_memory,
         node_gpus=cluster_node_gpus,
     )
-    placing.set_caching_options(False)
-    placing.set_container_image(image)
+    settle(placing, image=image)

@@ -21,7 +21,7 @@ from cluster.bed.image import PROJECT
 from cluster.bed.outside import Cluster
 from cluster.manifests import pod
 from cluster.objects import create, wait_for_phase
-from pipelines.volume import MOUNT
+from pipelines.steps import MOUNT
 
 COMPILED = Path(__file__).parents[2] / "pipelines" / "compiled"
 

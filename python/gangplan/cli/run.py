@@ -56,15 +56,16 @@ def run(
     Example: gangplan run --local -p role_worker_count=3 -p train_epochs=5
     """
     from gangplan import pipeline as pipelines
-    from gangplan.kube.tfjob import read as read_tfjob
-    from gangplan.local.cluster import read_cluster
-    from gangplan.steps.arguments import judged, see_that_they_are_sound
-    from gangplan.steps.training import PARAMETERS
 
     package = Path(pipeline) if pipeline.endswith((".yaml", ".yml")) else pipelines.packaged(pipeline)
     if parameters:
         _list_parameters(package, output)
         return
+    from gangplan.kube.tfjob import read as read_tfjob
+    from gangplan.local.cluster import read_cluster
+    from gangplan.steps.arguments import judged, see_that_they_are_sound
+    from gangplan.steps.training import PARAMETERS
+
     if not local:
         raise ConfigError("this version runs pipelines on one machine: add --local")
     given = pairs(parameter or [])
