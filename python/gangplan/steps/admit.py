@@ -103,7 +103,9 @@ def admit(
     return Outcome(ADMITTED if verdict.admitted else NOT_ADMITTED, verdict.reason)
 
 
-def ask_for(place: Place, run: Run, manifest: Mapping[str, Any], *, now: float) -> GangRecord:
+def ask_for(
+    place: Place, run: Run, manifest: Mapping[str, Any], *, now: float, seen: Cluster | None = None
+) -> GangRecord:
     """Enter a gang into its queue, or take over what an earlier attempt of this run has entered.
 
     Args:
@@ -111,12 +113,13 @@ def ask_for(place: Place, run: Run, manifest: Mapping[str, Any], *, now: float) 
         run: Its run.
         manifest: The TFJob.
         now: Seconds since 1970.
+        seen: The cluster as it was seen lately; None: it is looked at.
 
     Raises:
         InvalidInput: It cannot run here, or names what the cluster does not know; nothing was asked for.
     """
     wanted = place.describe(manifest, now=now)
-    check_names(wanted, place.view().read())
+    check_names(wanted, seen or place.view().read())
     asked = new(wanted, uid=str(uuid.uuid4()), run_id=run.run_id, now=now, owner=place.asker())
     return _enter(place.store(), replace(asked, kept_until=place.kept_until(now)))
 

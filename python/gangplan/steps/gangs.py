@@ -117,12 +117,12 @@ def run_all(
         if stopped.wait(seconds if sleep is None else 0.0):
             raise SystemExit("the step was told to end")
 
-    now = clock()
+    now, seen = clock(), place.view().read()
     asked = []
     for index, manifest in enumerate(manifests):
         own = one_of(run, index)
         mine = place.of(own, sleep=pause)
-        record = _ended_before(mine, own) or ask_for(mine, own, manifest, now=now)
+        record = _ended_before(mine, own) or ask_for(mine, own, manifest, now=now, seen=seen)
         asked.append((mine, own, record, manifest))
     pool = ThreadPoolExecutor(max_workers=len(asked))
     try:

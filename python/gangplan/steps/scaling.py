@@ -194,7 +194,10 @@ def charts(found: Sequence[Point]) -> tuple[Chart, ...]:
     base = found[0]
     ticks = tuple(str(point.workers) for point in found)
     ideal = tuple(
-        base.middle * point.workers / base.workers if base.middle is not None else None for point in found
+        base.middle * point.workers / base.workers
+        if base.middle is not None and point.middle is not None
+        else None
+        for point in found
     )
     ends = tuple((point.found[0], point.found[-1]) if point.found else None for point in found)
     return (
