@@ -131,6 +131,13 @@ def test_exit_codes_tell_how_the_gang_ended_though_the_server_says_failed_of_all
     assert terminal.data("status", told["id"])["outcome"] == outcome, "who asks later is told the same"
 
 
+def test_a_run_that_passes_over_a_gang_without_room_is_green_and_told_apart(terminal):
+    terminal.server.plan = Plan(logs={"conclude": "12:00:00 skipped: NotAdmitted: rack a has 3 of 4 GPUs\n"})
+    told = terminal.data("run", "--watch", "-p", "gang_skip_if_not_admitted=true", code=1)
+    assert (told["state"], told["outcome"]) == ("SUCCEEDED", "NotAdmitted")
+    assert told["reason"] == "rack a has 3 of 4 GPUs"
+
+
 def test_a_step_that_crashed_is_named_with_the_last_it_said(terminal):
     terminal.server.plan = Plan(
         fails="prepare-data", logs={"prepare-data": "reading\nOSError: no space left\n"}

@@ -75,6 +75,8 @@ SAID = REFUSED.format(kind="JobTimedOut", outcome="TimedOut", reason="after 3600
     ("seen", "asked", "logs", "outcome"),
     [
         (run("SUCCEEDED"), True, {}, "Succeeded"),
+        (run("SUCCEEDED"), False, {"conclude": "12:00:01 skipped: NotAdmitted: no room\n"}, "NotAdmitted"),
+        (run("SUCCEEDED"), False, {"admit": "skipped: NotAdmitted: somebody prints this"}, "Succeeded"),
         (run("FAILED"), True, {"conclude": SAID}, "Canceled"),
         (run("FAILED", "RUNNING", "CANCELING", "FAILED"), False, {}, "Canceled"),
         (run("CANCELED"), False, {}, "Canceled"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from gangplan.errors import ClusterError, JobTimedOut, Unreachable
-from gangplan.kubeflow.outcome import Ending, ending
+from gangplan.kubeflow.outcome import CONCLUDE, Ending, ending
 from gangplan.kubeflow.run import ENDED, Run, Step
 from gangplan.kubeflow.server import Server
 from gangplan.kubeflow.stops import Stops
@@ -63,11 +63,12 @@ def look(server: Server, run_id: str, known: Known) -> tuple[Run, Ending | None]
     if not run.has_ended:
         return run, None
     asked = run_id in known.stops
-    if run.state != "FAILED" or asked:
+    if run.state not in {"FAILED", "SUCCEEDED"} or (asked and run.state == "FAILED"):
         return run, ending(run, asked=asked, logs={})
-    failed = [step for step in run.steps if step.state == "FAILED"]
-    logs = {step.name: text for step in failed if (text := read_log(server, run, step)) is not None}
-    return run, ending(run, asked=asked, logs=logs, records=known.records(run_id))
+    telling = [step for step in run.steps if step.state == "FAILED" or step.name == CONCLUDE]
+    logs = {step.name: text for step in telling if (text := read_log(server, run, step)) is not None}
+    records = known.records(run_id) if run.state == "FAILED" else ()
+    return run, ending(run, asked=asked, logs=logs, records=records)
 
 
 @dataclass(kw_only=True)

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from gangplan.kubeflow.run import Run
 from gangplan.record import GangRecord
 
+CONCLUDE = "conclude"
+"""The step that says how the gang of a run ended."""
+
 _TOLD = re.compile(
     r"gangplan\.errors\.Job(?:Failed|Canceled|TimedOut): (?P<outcome>[A-Z][A-Za-z]+): (?P<reason>.*(?:\n  \| .*)*)"
 )
+_SKIPPED = re.compile(r"^(?:\d\d:\d\d:\d\d )?skipped: (?P<outcome>NotAdmitted): (?P<reason>.*)", re.MULTILINE)
 _OUTCOMES = {"NotAdmitted", "Failed", "Canceled", "TimedOut"}
 
 
@@ -31,7 +35,8 @@ class Ending:
 def ending(run: Run, *, asked: bool, logs: Mapping[str, str], records: Sequence[GangRecord] = ()) -> Ending:
     """Decide how a run ended that has ended.
 
-    In this order: what succeeded has succeeded, since ``conclude`` makes every other end red. Who was asked to stop, by
+    In this order: what succeeded has succeeded, since ``conclude`` makes every other end red, unless it says that it was to
+    pass over a gang that was not admitted. Who was asked to stop, by
     us or before our eyes, is canceled: the server says FAILED of it. Then counts the error that ``conclude`` ends with,
     which names outcome and reason of the gang; without it the record of a gang that did not succeed. What else failed has
     failed.
@@ -39,10 +44,12 @@ def ending(run: Run, *, asked: bool, logs: Mapping[str, str], records: Sequence[
     Args:
         run: The run.
         asked: Whether we know that it was asked to stop.
-        logs: Logs of the steps that failed, by step.
+        logs: Logs of the steps that failed, and of ``conclude``, by step.
         records: Records of the run's gangs.
     """
     if run.state in {"SUCCEEDED", "SKIPPED"}:
+        if (skipped := _SKIPPED.search(logs.get(CONCLUDE, ""))) is not None:
+            return Ending(outcome=skipped["outcome"], reason=skipped["reason"], step=CONCLUDE)
         return Ending(outcome="Succeeded")
     if asked or run.state == "CANCELED" or {"CANCELING", "CANCELED"} & set(run.states):
         return Ending(outcome="Canceled", reason="somebody stopped it")
