@@ -83,7 +83,8 @@ class Several:
         over = self._ran.get(name, 0) > 3
         if over:
             for pod in pods:
-                done = {"phase": "Succeeded"}
+                ended = {"name": "tensorflow", "state": {"terminated": {"exitCode": 0}}}
+                done = {"phase": "Succeeded", "containerStatuses": [ended]}
                 self.server.patch(
                     POD, pod["metadata"]["name"], {"status": done}, namespace="default", subresource="status"
                 )

@@ -143,6 +143,17 @@ def test_values_that_no_training_can_have_are_told_with_their_trial(tmp_path):
     done = gangplan(tmp_path / "h", "run", "--local", "sweep", *many)
     assert done.returncode == 3
     assert "makes 72 gangs together with sweep_grid; a run may have 64 at most" in done.stderr
+    ten = list(range(1, 11))
+    names = (
+        "train_seed",
+        "train_epochs",
+        "train_batch_size",
+        "role_worker_count",
+        "role_ps_count",
+        "gang_priority",
+    )
+    more = ("-p", f"sweep_grid={json.dumps(dict.fromkeys(names, ten))}", "-p", "train_deadline_seconds=9")
+    assert "makes 1000000 gangs" in gangplan(tmp_path / "h", "run", "--local", "sweep", *more).stderr
 
 
 def test_a_sweep_that_is_interrupted_leaves_nothing(tmp_path):

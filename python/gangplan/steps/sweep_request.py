@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import Any, Final
 
 from gangplan.errors import InvalidInput, Problem
@@ -66,10 +67,11 @@ def asked(run: Run, given: Mapping[str, Any], *, mounts: Sequence[Mount] = ()) -
     problems = [*check.problems(), *_misshapen(given["trials"], given["grid"], base)]
     if problems:
         raise InvalidInput(problems, "run parameters")
-    trials = tuple(_expanded(given["trials"], given["grid"]))
-    if len(trials) > MOST_GANGS:
-        message = f"makes {len(trials)} gangs together with sweep_grid; a run may have {MOST_GANGS} at most"
+    count = max(1, len(given["trials"])) * prod(len(values) for values in given["grid"].values())
+    if count > MOST_GANGS:
+        message = f"makes {count} gangs together with sweep_grid; a run may have {MOST_GANGS} at most"
         raise InvalidInput([Problem("sweep_trials", "OUT_OF_RANGE", message)], "run parameters")
+    trials = tuple(_expanded(given["trials"], given["grid"]))
     manifests: list[dict[str, Any]] = []
     for index, trial in enumerate(trials):
         values = {inner: (base | dict(trial))[outer] for outer, inner in training.PARAMETERS.items()}
