@@ -68,11 +68,6 @@ def run(
 
     if not local:
         raise ConfigError("this version runs pipelines on one machine: add --local")
-    from gangplan.kube.tfjob import read as read_tfjob
-    from gangplan.local.cluster import read_cluster
-    from gangplan.steps.arguments import judged, see_that_they_are_sound
-    from gangplan.steps.training import PARAMETERS
-
     given = pairs(parameter or [])
     if data is not None:
         given["data_source"] = str(Path(data).absolute()) if Path(data).exists() else data
