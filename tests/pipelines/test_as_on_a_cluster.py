@@ -1,6 +1,7 @@
 """Every step of `train` as KFP's launcher starts it: what its local runner hides shows here."""
 
 import json
+import uuid
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,9 @@ SHORT = {"role_worker_count": 1, "role_ps_count": 0, "role_chief_count": 0, "tra
 @pytest.fixture
 def new_run(tmp_path):
     """Begins runs of one home."""
-    begun = []
+    begun, own = [], f"run-{uuid.uuid4()}"  # release ends every process of this machine that bears it
 
-    def begin(*, run_id: str = "run-1", **arguments) -> Processes:
+    def begin(*, run_id: str = own, **arguments) -> Processes:
         folder = str(tmp_path / "artifacts")
         driver = Driver(package=packaged("train"), run_id=run_id, arguments=arguments, folder=folder)
         begun.append(Processes(driver=driver, home=tmp_path / "home"))
@@ -37,7 +38,10 @@ def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     arguments = SHORT | {"job_name": "Zahlen lernen — 数字 №1"}
     driver = Driver(
-        package=packaged("train"), run_id="run-0", arguments=arguments, folder=str(folder / "artifacts")
+        package=packaged("train"),
+        run_id=f"run-{uuid.uuid4()}",
+        arguments=arguments,
+        folder=str(folder / "artifacts"),
     )
     run = Processes(driver=driver, home=folder / "home", extra={"GANGPLAN_REVISION": "4f2a"})
     return run, run.run_until("release"), folder / "home"

@@ -1,11 +1,15 @@
 """Every step of the pipelines with several gangs, or none, as KFP's launcher starts them."""
 
+import uuid
+from pathlib import Path
+
 import pytest
 from kfpserver.driver import Driver
 from kfpserver.process import Processes
 from runs import job, nothing_left, python
 
 from gangplan.pipeline import packaged
+from pipelines.compile import PIPELINES
 
 STAND_IN = job(Worker=python("print('total images/sec: 100.0')"))
 RUNS = {
@@ -22,25 +26,42 @@ RUNS = {
 }
 
 
+def new_id() -> str:
+    """No other run of this machine may have it: release ends every process that bears it."""
+    return f"run-{uuid.uuid4()}"
+
+
 @pytest.fixture(scope="module", params=RUNS)
 def ran(request, tmp_path_factory):
     """A run of each, with small settings."""
     folder = tmp_path_factory.mktemp(request.param)
     arguments, steps = RUNS[request.param]
     driver = Driver(
-        package=packaged(request.param), run_id="run-0", arguments=arguments, folder=str(folder / "artifacts")
+        package=packaged(request.param),
+        run_id=new_id(),
+        arguments=arguments,
+        folder=str(folder / "artifacts"),
     )
     run = Processes(driver=driver, home=folder / "home", extra={"GANGPLAN_FORKSERVER": "true"})
     return request.param, run, run.run_until(steps[-1]), folder / "home"
 
 
 def test_every_step_is_green_and_takes_what_the_driver_makes(ran):
-    name, _, ended, home = ran
+    name, run, ended, home = ran
     assert sorted(ended) == sorted(RUNS[name][1])
     assert {task: step.code for task, step in ended.items()} == dict.fromkeys(ended, 0), {
         task: step.log for task, step in ended.items()
     }
+    for task in ended:
+        for key in run.driver.artifacts(task):
+            found = run.driver.artifact(task, key)
+            assert {type(value) for value in found["metadata"].values()} <= {str, int, float}, (task, key)
+            assert Path(found["uri"]).exists() or found["metadata"], (task, key)
     nothing_left(home)
+
+
+def test_every_pipeline_is_run_so():
+    assert set(RUNS) == PIPELINES.keys() - {"train"}
 
 
 def test_what_is_published_is_what_was_found_out(ran):
@@ -68,7 +89,7 @@ def test_a_red_end_has_the_reason_as_its_error(tmp_path):
     arguments = RUNS["scaling_study"][0] | {"tfjob_yaml": own}
     driver = Driver(
         package=packaged("scaling_study"),
-        run_id="run-1",
+        run_id=new_id(),
         arguments=arguments,
         folder=str(tmp_path / "artifacts"),
     )
