@@ -27,7 +27,7 @@ def choose_best(
         model: Where the best model lies, with its trial, figures, signature and placement.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         metric: By what the best is chosen: "accuracy", "loss" or "images_per_s".
 
     Returns:

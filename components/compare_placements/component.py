@@ -41,7 +41,7 @@ def compare_placements(
         snapshot: The cluster with the gangs, as it was compared on.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         tfjob: A TFJob manifest as YAML in place of the roles below.
         queue: Queue of the gang; empty means none.
         priority: Higher comes first in its queue.

@@ -50,7 +50,7 @@ def measure_scaling(
         logs: The last lines of every replica's log.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         volume_claim: On Kubernetes, the claim of the shared volume, which every replica mounts there; empty means none.
         image: Container image of the replicas.
         tfjob: A TFJob manifest as YAML to measure with trainer "tfjob"; the number of its workers is varied.

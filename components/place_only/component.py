@@ -46,7 +46,7 @@ def place_only(
         explanation: Where the gang would lie; or why it would not start, and the smallest changes with which it would.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         tfjob: A TFJob manifest as YAML in place of the roles below.
         queue: Queue of the gang; empty means none.
         priority: Higher comes first in its queue.

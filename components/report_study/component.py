@@ -24,7 +24,7 @@ def report_study(
         metrics: The figures.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
     """
     from gangplan.steps.report_study import report_study as step
 

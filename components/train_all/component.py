@@ -47,7 +47,7 @@ def train_all(
         logs: The last lines of every replica's log.
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty means the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         volume_claim: On Kubernetes, the claim of the shared volume, which every replica mounts there.
         image: Container image of the replicas.
         queue: Queue of the gangs; empty means none.

@@ -60,7 +60,7 @@ def choose_best(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         metric: One of :data:`gangplan.steps.sweep_request.METRICS`.
         trials: Path of what became of the trials.
         study: Path to write: what was found out.

@@ -67,7 +67,7 @@ def compare_placements(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         study: Path to write: what was found out.
         snapshot: Path to write: the cluster with the gangs, as it was compared on.
         **given: What :func:`asked` takes.

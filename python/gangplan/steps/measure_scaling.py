@@ -32,7 +32,7 @@ def measure_scaling(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         volume_claim: On a cluster, the claim that every replica mounts there; empty: none, which is enough for ours.
         study: Path to write: what was found out.
         logs: Path to write: the last lines of every replica.

@@ -59,7 +59,7 @@ def place_only(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         snapshot: Path to write: the snapshot that the decision rests on.
         plan: Path to write: the plan.
         text: Path to write: the explanation, in Markdown.

@@ -19,7 +19,7 @@ def release_all(*, run_id: str, job_name: str, volume: str) -> int:
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
 
     Returns:
         How many gangs there were.

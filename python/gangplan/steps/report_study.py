@@ -26,7 +26,7 @@ def report_study(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         study: Path of what was found out.
         page: Path to write: the report, one HTML file.
         table: Path to write: the result as a table, in Markdown.

@@ -42,7 +42,7 @@ def train_all(
     Args:
         run_id: Id of the run.
         job_name: Readable name of the job.
-        volume: Mount path of the shared volume; empty: the local one.
+        volume: Where pods mount the shared volume; on one machine not looked at.
         volume_claim: On a cluster, the claim that every replica mounts there.
         trials_out: Path to write: what became of the trials.
         logs: Path to write: the last lines of every replica.

@@ -19,14 +19,14 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 import numpy as np
 import tensorflow as tf
 
-from gangplan.errors import GangplanError, InvalidInput, Problem
+from gangplan.errors import InvalidInput, Problem
 from gangplan.train.data import ImageData
+from gangplan.train.entry import take_part
 from gangplan.train.loop import STEPS_A_CALL, Settings, check_finite, make_loop
 from gangplan.train.residual import NETWORKS
-from gangplan.train.strategy import CHOICES, Seat, make_strategy, serve, take_seat
+from gangplan.train.strategy import CHOICES, Seat, make_strategy, serve
 from gangplan.train.words import say
 
-INVALID_INPUT = 3
 PICTURES = 64
 CLASSES = 10
 TOLD = 5
@@ -35,17 +35,7 @@ TOLD = 5
 
 def main(arguments: list[str] | None = None) -> None:
     """Take the part in the benchmark that TF_CONFIG gives to this process."""
-    options = _parser().parse_args(arguments)
-    try:
-        _check(options)
-        seat = take_seat(options.strategy)
-        _run(seat, options)
-    except InvalidInput as error:
-        say(str(error), error=True)
-        raise SystemExit(INVALID_INPUT) from error
-    except GangplanError as error:
-        say(str(error), error=True)
-        raise SystemExit(1) from error
+    take_part(_parser().parse_args(arguments), check=_check, run=_run)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -31,32 +31,21 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 import keras
 import tensorflow as tf
 
-from gangplan.errors import GangplanError, InvalidInput, Problem
+from gangplan.errors import InvalidInput, Problem
 from gangplan.train import checkpoint, progress
 from gangplan.train.data import ImageData, load
+from gangplan.train.entry import take_part
 from gangplan.train.evaluator import follow, judge
 from gangplan.train.loop import Settings, check_finite, make_loop, make_optimizer
 from gangplan.train.network import build, export
 from gangplan.train.reach import check_servers_write
-from gangplan.train.strategy import CHOICES, Seat, make_strategy, serve, take_seat
+from gangplan.train.strategy import CHOICES, Seat, make_strategy, serve
 from gangplan.train.words import say
-
-INVALID_INPUT = 3
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Take the part in the training that TF_CONFIG gives to this process."""
-    options = _parser().parse_args(arguments)
-    try:
-        _check(options)
-        seat = take_seat(options.strategy)
-        _run(seat, options)
-    except InvalidInput as error:
-        say(str(error), error=True)
-        raise SystemExit(INVALID_INPUT) from error
-    except GangplanError as error:
-        say(str(error), error=True)
-        raise SystemExit(1) from error
+    take_part(_parser().parse_args(arguments), check=_check, run=_run)
 
 
 def _parser() -> argparse.ArgumentParser:
