@@ -1,5 +1,6 @@
 """Steps called as plain functions, as a test or a program of one's own calls them."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,9 @@ class Steps:
 
     def __init__(self, folder: Path, run_id: str = "run-1") -> None:
         self.folder = folder
-        self.common = {"run_id": run_id, "job_name": "test", "volume": ""}
+        # A release ends processes of its run all over this machine, where other tests run too.
+        mark = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
+        self.common = {"run_id": f"{run_id}-{mark}", "job_name": "test", "volume": ""}
         self.metadata: dict[str, object] = {}
 
     def path(self, name: str) -> str:

@@ -94,8 +94,8 @@ def test_release_leaves_the_gang_of_another_run_alone(steps, home, tmp_path):
     assert other.admit().outcome == "Admitted"
     release(**steps.common)
     assert {record.run_id: record.phase for record in records(home)} == {
-        "run-1": "Finished",
-        "run-2": "Reserved",
+        steps.common["run_id"]: "Finished",
+        other.common["run_id"]: "Reserved",
     }
     release(**other.common)
 
