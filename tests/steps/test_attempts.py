@@ -106,7 +106,7 @@ def test_a_gang_of_the_same_name_but_another_run_is_refused(steps, home, monkeyp
     steps.admit()
     with pytest.raises(Conflict):
         Steps(steps.folder, "run-2").admit()
-    assert [record.run_id for record in records(home)] == ["run-1"]
+    assert [record.run_id for record in records(home)] == [steps.common["run_id"]]
 
 
 @pytest.mark.parametrize(
