@@ -39,7 +39,7 @@ def scaling_study(
     study_throughput_pattern: str = "total images/sec: ([0-9.,]+)",
     study_trainer: str = "residual",
     study_warmup_steps: int = 5,
-    study_worker_counts: list = [1, 2],  # noqa: B006 - KFP writes it down
+    study_worker_counts: list = [1, 2],
     tfjob_yaml: str = "",
 ):
     """Measure how many images a second gangs of 1, 2, 4 … workers train, one gang after another.

@@ -36,9 +36,9 @@ def sweep(
     role_worker_cpu: str = "500m",
     role_worker_gpus: int = 0,
     role_worker_memory: str = "512Mi",
-    sweep_grid: dict = {"train_learning_rate": [0.0005, 0.002, 0.01]},  # noqa: B006 - KFP writes it down
+    sweep_grid: dict = {"train_learning_rate": [0.0005, 0.002, 0.01]},
     sweep_metric: str = "accuracy",
-    sweep_trials: list = [],  # noqa: B006
+    sweep_trials: list = [],
     train_batch_size: int = 32,
     train_deadline_seconds: int = 3600,
     train_epochs: int = 12,

@@ -14,8 +14,8 @@ def choose_best(
     model: dsl.Output[dsl.Model],
     run_id: str,
     job_name: str,
-    volume: str,
-    metric: str,
+    volume: str = "",
+    metric: str = "accuracy",
 ) -> NamedTuple("Outcome", [("outcome", str), ("reason", str)]):
     """Judge the models of all trials on images that they never saw, and publish the best.
 

@@ -13,8 +13,8 @@ def evaluate(
     evaluation: dsl.Output[dsl.Artifact],
     run_id: str,
     job_name: str,
-    volume: str,
     trained: str,
+    volume: str = "",
 ) -> float:
     """Judge the trained model on images that it never saw.
 

@@ -7,7 +7,18 @@ from kfp import dsl
 from components._image import IMAGE
 
 
-@dsl.component(base_image=IMAGE, install_kfp_package=False)
+@dsl.component(
+    base_image=IMAGE,
+    install_kfp_package=False,
+    task_config_passthroughs=[
+        dsl.TaskConfigField.RESOURCES,
+        dsl.TaskConfigField.KUBERNETES_TOLERATIONS,
+        dsl.TaskConfigField.KUBERNETES_NODE_SELECTOR,
+        dsl.TaskConfigField.KUBERNETES_AFFINITY,
+        dsl.TaskConfigPassthrough(field=dsl.TaskConfigField.ENV, apply_to_task=True),
+        dsl.TaskConfigPassthrough(field=dsl.TaskConfigField.KUBERNETES_VOLUMES, apply_to_task=True),
+    ],
+)
 def launch_tfjob(
     job: dsl.Input[dsl.Artifact],
     model: dsl.Output[dsl.Model],
@@ -16,9 +27,10 @@ def launch_tfjob(
     mlpipeline_ui_metadata: dsl.Output[dsl.Artifact],
     run_id: str,
     job_name: str,
-    volume: str,
     admitted: str,
     reason: str,
+    task_config: dsl.TaskConfig,
+    volume: str = "",
 ) -> NamedTuple("Outcome", [("outcome", str), ("reason", str)]):
     """Start the admitted gang, follow it to its end, and say honestly how it ended.
 
@@ -35,6 +47,8 @@ def launch_tfjob(
         volume: Where pods mount the shared volume; on one machine not looked at.
         admitted: Outcome of admit; any other than "Admitted" is passed on.
         reason: Reason of admit.
+        task_config: What is set on this step, from KFP: environment, volumes and secrets for every replica. What decides
+            where the gang has room is set on admit, and refused here.
 
     Returns:
         outcome ("Succeeded", "Failed", "Canceled", "TimedOut" or "NotAdmitted") and reason.
@@ -53,4 +67,5 @@ def launch_tfjob(
         status=status.path,
         logs=logs.path,
         ui_metadata=mlpipeline_ui_metadata.path,
+        task_config=task_config,
     )

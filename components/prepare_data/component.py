@@ -10,10 +10,10 @@ def prepare_data(
     dataset: dsl.Output[dsl.Dataset],
     run_id: str,
     job_name: str,
-    source: str,
-    split: str,
-    seed: int,
-    volume: str,
+    source: str = "digits",
+    split: str = "",
+    seed: int = 0,
+    volume: str = "",
 ):
     """Check a data set, split it, and put it on the volume.
 

@@ -6,7 +6,7 @@ from components._image import IMAGE
 
 
 @dsl.component(base_image=IMAGE, install_kfp_package=False)
-def release(run_id: str, job_name: str, volume: str) -> str:
+def release(run_id: str, job_name: str, volume: str = "") -> str:
     """End what still runs and give up what is still held, however the run ended.
 
     Args:

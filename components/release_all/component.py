@@ -6,7 +6,7 @@ from components._image import IMAGE
 
 
 @dsl.component(base_image=IMAGE, install_kfp_package=False)
-def release_all(run_id: str, job_name: str, volume: str) -> int:
+def release_all(run_id: str, job_name: str, volume: str = "") -> int:
     """End what still runs and give up what is still held of all gangs of the run, however it ended.
 
     Args:

@@ -17,9 +17,9 @@ def report(
     summary: dsl.Output[dsl.Markdown],
     run_id: str,
     job_name: str,
-    volume: str,
     outcome: str,
     reason: str,
+    volume: str = "",
 ):
     """Put everything on one page: placement, timeline, curves, confusion matrix, model, or the reason of the failure.
 

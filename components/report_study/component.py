@@ -13,7 +13,7 @@ def report_study(
     metrics: dsl.Output[dsl.Metrics],
     run_id: str,
     job_name: str,
-    volume: str,
+    volume: str = "",
 ):
     """Put what a run with several gangs found out on one page, in a table, and in figures for comparing runs.
 

@@ -8,7 +8,7 @@ import yaml
 from runs import job, python
 
 from gangplan.errors import InvalidInput
-from gangplan.kube.task_config import configured
+from gangplan.kube.task_config import configured, see_that_it_keeps_the_place
 from gangplan.kube.tensorboard_metadata import viewer_metadata
 from gangplan.kube.tfjob import read
 from gangplan.kube.volumes import mounted, parse_mounts
@@ -102,6 +102,36 @@ def test_a_volume_of_the_step_and_the_shared_one_may_be_the_same_claim():
     )
     made = mounted(configured(manifest(Worker=python("pass")), step), parse_mounts(["training:/training"]))
     assert pods(made)["Worker"]["volumes"] == step.volumes
+
+
+def test_a_claim_that_is_there_by_another_name_is_not_mounted_twice():
+    """So it comes to launch_tfjob, whose manifest has the shared volume already."""
+    has = mounted(manifest(Worker=python("pass")), parse_mounts(["training:/training"]))
+    step = config(
+        volumes=[
+            {"name": "training", "persistentVolumeClaim": {"claimName": "training"}},
+            {"name": "keys", "secret": {"secretName": "keys"}},
+        ],
+        volume_mounts=[
+            {"name": "training", "mountPath": "/training"},
+            {"name": "keys", "mountPath": "/keys"},
+        ],
+    )
+    before, after = pods(has)["Worker"], pods(configured(has, step))["Worker"]
+    assert after["volumes"] == [*before["volumes"], {"name": "keys", "secret": {"secretName": "keys"}}]
+    (container,) = after["containers"]
+    assert [item["mountPath"] for item in container["volumeMounts"]] == ["/training", "/keys"]
+
+
+def test_what_decides_where_a_gang_has_room_is_refused_after_it_was_admitted():
+    see_that_it_keeps_the_place(None)
+    see_that_it_keeps_the_place(config(env=[{"name": "A", "value": "b"}]))
+    with pytest.raises(InvalidInput) as caught:
+        see_that_it_keeps_the_place(
+            config(resources={"limits": {"cpu": "4"}}, node_selector={"pool": "a"}, tolerations=[])
+        )
+    assert [problem.path for problem in caught.value.problems] == ["resources", "node selector"]
+    assert "on the step admit" in str(caught.value)
 
 
 def test_tensorboard_gets_the_volume_that_the_events_are_on():

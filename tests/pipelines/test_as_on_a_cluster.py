@@ -279,6 +279,18 @@ def test_what_is_set_on_the_step_is_what_the_replicas_have(new_run):
     assert {"name": "GREETING", "value": "hello"} in container["env"]
 
 
+def test_what_is_set_on_the_launching_step_is_added_or_refused(new_run):
+    run = new_run(
+        tfjob_yaml=job(Worker=python("import os; raise SystemExit(os.environ['GREETING'] != 'hello')"))
+    )
+    run.run("admit")
+    refused = run.run("launch-tfjob", config={"resources": {"limits": {"cpu": "4"}}})
+    assert refused.code == 1
+    assert "resources: decides where the gang has room: set it on the step admit" in refused.log
+    launched = run.run("launch-tfjob", config={"env": [{"name": "GREETING", "value": "hello"}]})
+    assert launched.outputs["outcome"] == "Succeeded", launched.log
+
+
 def test_what_is_set_on_the_step_and_said_otherwise_by_the_manifest_is_refused(new_run):
     own = yaml.safe_load(job(Worker=python("pass")))
     pod = own["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]

@@ -86,6 +86,21 @@ def test_a_step_gets_the_parameters_that_are_checked_for_it(name, step, names):
     assert {outer: wired.get(outer) for outer in names} == dict(names)
 
 
+@pytest.mark.parametrize(("name", "step", "names"), WIRED)
+def test_a_component_alone_has_the_defaults_of_its_pipeline(name, step, names):
+    spec = spec_of(name)
+    said = spec["root"]["inputDefinitions"]["parameters"]
+    component = spec["components"][steps_of(spec)[step]["componentRef"]["name"]]["inputDefinitions"][
+        "parameters"
+    ]
+    differ = {
+        inner: (said[outer].get("defaultValue"), component[inner].get("defaultValue"))
+        for outer, inner in names.items()
+        if outer != "image" and said[outer].get("defaultValue") != component[inner].get("defaultValue")
+    }
+    assert differ == {}
+
+
 def test_arguments_are_read_by_the_type_of_their_parameter():
     given = {
         "train_epochs": "3",

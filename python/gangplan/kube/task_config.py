@@ -59,9 +59,10 @@ def configured(manifest: Mapping[str, Any], config: TaskConfig | None) -> dict[s
         pod = spec["template"]["spec"]
         (container,) = (item for item in pod["containers"] if item["name"] == TENSORFLOW_CONTAINER)
         merge = _Merge(f"{below('$.spec.tfReplicaSpecs', kind)}.template.spec", problems)
+        volumes, mounts = _further(config, pod, container)
         merge.named(container, "env", config.env)
-        merge.named(pod, "volumes", config.volumes)
-        merge.named(container, "volumeMounts", config.volume_mounts, key="mountPath")
+        merge.named(pod, "volumes", volumes)
+        merge.named(container, "volumeMounts", mounts, key="mountPath")
         merge.mapping(pod, "nodeSelector", config.node_selector)
         if config.tolerations:
             has = list(pod.get("tolerations") or ())
@@ -74,6 +75,52 @@ def configured(manifest: Mapping[str, Any], config: TaskConfig | None) -> dict[s
     if problems:
         raise InvalidInput(problems, "what is set on the step, and its TFJob")
     return made
+
+
+def see_that_it_keeps_the_place(config: TaskConfig | None) -> None:
+    """See that what is set on a step that launches an admitted gang cannot change where it fits.
+
+    Raises:
+        InvalidInput: It can; every part is named.
+    """
+    if config is None:
+        return
+    parts = {
+        "resources": config.resources,
+        "node selector": config.node_selector,
+        "tolerations": config.tolerations,
+        "affinity": config.affinity,
+    }
+    problems = [
+        Problem(part, "CONTRADICTION", "decides where the gang has room: set it on the step admit")
+        for part, value in parts.items()
+        if value
+    ]
+    if problems:
+        raise InvalidInput(problems, "what is set on the step launch_tfjob")
+
+
+def _further(
+    config: TaskConfig, pod: Mapping[str, Any], container: Mapping[str, Any]
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Volumes and mounts without those of a claim that is mounted at the same path already, by whatever name."""
+    wanted = {volume["name"]: volume for volume in config.volumes or ()}
+    there = {volume["name"]: volume for volume in pod.get("volumes") or ()}
+    mounted = {
+        mount["mountPath"]: _claim(there.get(mount["name"])) for mount in container.get("volumeMounts") or ()
+    }
+    mounts = [
+        mount
+        for mount in config.volume_mounts or ()
+        if (claim := _claim(wanted.get(mount["name"]))) is None or mounted.get(mount["mountPath"]) != claim
+    ]
+    kept = {mount["name"] for mount in mounts}
+    passed_over = {mount["name"] for mount in config.volume_mounts or ()} - kept
+    return [volume for name, volume in wanted.items() if name not in passed_over], mounts
+
+
+def _claim(volume: Mapping[str, Any] | None) -> str | None:
+    return ((volume or {}).get("persistentVolumeClaim") or {}).get("claimName")
 
 
 def _sized(own: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

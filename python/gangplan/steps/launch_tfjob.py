@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gangplan.documents import encode, write_atomic
+from gangplan.kube.task_config import TaskConfig, configured, see_that_it_keeps_the_place
 from gangplan.kube.tensorboard_metadata import viewer_metadata
 from gangplan.kube.tfjob import read
 from gangplan.runtime import JobStatus
@@ -41,6 +42,7 @@ def launch_tfjob(
     status: str,
     logs: str,
     ui_metadata: str,
+    task_config: TaskConfig | None = None,
 ) -> Outcome:
     """Run the job to its end.
 
@@ -61,10 +63,16 @@ def launch_tfjob(
         status: Path to write: the job's status with all replicas.
         logs: Path to write: the last lines of every replica.
         ui_metadata: Path to write: how Kubeflow's pages start TensorBoard.
+        task_config: What was set on the step: environment and volumes, for every replica.
 
     Returns:
         ``Succeeded``, ``Failed``, ``Canceled``, ``TimedOut`` or ``NotAdmitted``, and the reason.
+
+    Raises:
+        InvalidInput: What was set on the step decides where the gang has room, or the manifest says otherwise of the
+            same; nothing was launched.
     """
+    see_that_it_keeps_the_place(task_config)
     run = open_run(run_id, job_name, volume)
     with place_of(run) as place:
         if admitted != ADMITTED:
@@ -74,7 +82,7 @@ def launch_tfjob(
             )
         else:
             run.trained.mkdir(parents=True, exist_ok=True)
-            manifest = read(Path(job).read_text(encoding="utf-8"))
+            manifest = configured(read(Path(job).read_text(encoding="utf-8")), task_config)
             write_atomic(Path(ui_metadata), encode(viewer_metadata(manifest, PurePosixPath(run.events))))
             log.info("event files: %s; to look at them now: gangplan tensorboard %s", run.events, place.gang)
             ended = place.launch(manifest, tell=log.info)
