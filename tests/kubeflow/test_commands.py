@@ -317,7 +317,24 @@ def test_schedules_are_made_listed_and_deleted(terminal):
 def test_what_is_no_schedule_is_refused(terminal):
     assert "give either --cron or --every" in terminal("schedule", "train", code=2)
     assert "must be five fields" in terminal("schedule", "train", "--cron", "often", code=3)
+    told = terminal("schedule", "train", "--cron", "61 2 31 foo 5-1", code=3)
+    assert all(words in told for words in ("minute '61'", "month 'foo'", "weekday '5-1'")), told
+    assert "0 to 59" in told
     assert terminal.server.answers == []
+
+
+def test_a_pipeline_that_is_started_by_a_schedule_is_not_deleted_from_under_it(terminal):
+    made = terminal.data("schedule", "train", "--every", "6h", "--name", "often")
+    told = terminal("delete", "--pipeline", "gangplan-train", code=1)
+    assert f"often ({made['id']})" in told
+    assert terminal.server.pipelines
+    terminal("delete", "--pipeline", "gangplan-train", "--schedule", made["id"])
+    assert terminal.server.pipelines == terminal.server.schedules == {}
+
+
+def test_who_stops_what_has_ended_is_told_so(terminal):
+    made = terminal.data("run", "--watch")["id"]
+    assert "had ended before: nothing was stopped" in terminal("stop", made)
 
 
 def test_what_runs_is_not_deleted_and_nothing_else_with_it(terminal):

@@ -61,8 +61,8 @@ def program(tmp_path):
     ("number", "state", "reason"),
     [
         (signal.SIGKILL, "Failed", "ended before the job did"),
-        (signal.SIGTERM, "Canceled", "interrupted by SystemExit"),
-        (signal.SIGINT, "Canceled", "interrupted by KeyboardInterrupt"),
+        (signal.SIGTERM, "Canceled", "the process that waited for it was told to end"),
+        (signal.SIGINT, "Canceled", "interrupted by its user"),
         (signal.SIGQUIT, "Failed", "ended before the job did"),
     ],
 )

@@ -440,13 +440,13 @@ def test_leaving_the_block_cancels_what_runs(tmp_path, job, replica):
     def interrupted():
         with LocalRuntime(tmp_path / "jobs", preload=()) as runtime:
             runtime.submit(work)
-            raise RuntimeError
+            raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError):
         interrupted()
     assert survivors(work.run_id) == []
     status = LocalRuntime(tmp_path / "jobs").status("mnist")
-    assert (status.state, status.reason) == ("Canceled", "interrupted by RuntimeError")
+    assert (status.state, status.reason) == ("Canceled", "who waited for it failed: RuntimeError: broken")
 
 
 def test_the_status_file_is_whole_at_any_time(runtime, job, replica, tmp_path):

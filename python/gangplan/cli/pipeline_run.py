@@ -210,6 +210,8 @@ def stop(
             found = server.run(found.id)
             if found.has_ended and not known:
                 stops.forget(found.id)
+    else:
+        render.progress(f"{found.name} had ended before: nothing was stopped")
     if ended is None and wait:
         found, ended = follow_run(server, found.id, beside, quiet=True)
     show(found, ended, page, output)
@@ -259,6 +261,15 @@ def delete(
     entry = server.pipeline(pipeline) if pipeline else None
     if pipeline and entry is None:
         raise NotFound(f"there is no pipeline {pipeline}", verb="delete", kind="pipeline", name=pipeline)
+    every = server.schedules() if entry is not None else []
+    starting = [item for item in every if entry and item.pipeline == entry.id and item.id != schedule]
+    if starting:
+        listed = ", ".join(f"{item.name} ({item.id})" for item in starting)
+        render.error(
+            f"schedules start runs of {pipeline}: {listed}; delete them first "
+            "(gangplan pipeline delete --schedule ID); nothing was deleted"
+        )
+        raise typer.Exit(exits.NO)
     busy = [item.name for item in found if not item.has_ended]
     if busy:
         verb = "run" if len(busy) > 1 else "runs"
@@ -271,14 +282,14 @@ def delete(
             server.delete_run(item.id)
             beside.stops.forget(item.id)
         gone.append({"kind": "run", "name": item.name, "id": item.id})
-    if entry is not None:
-        if not dry_run:
-            server.delete_pipeline(entry)
-        gone.append({"kind": "pipeline", "name": entry.name, "id": entry.id})
     if schedule:
         if not dry_run:
             server.delete_schedule(schedule)
         gone.append({"kind": "schedule", "name": schedule, "id": schedule})
+    if entry is not None:
+        if not dry_run:
+            server.delete_pipeline(entry)
+        gone.append({"kind": "pipeline", "name": entry.name, "id": entry.id})
     if output is not render.Format.TABLE:
         render.emit(gone, output)
         return

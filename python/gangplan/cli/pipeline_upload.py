@@ -1,6 +1,5 @@
 """gangplan pipeline upload, list, schedule: what Kubeflow has, and when it starts it."""
 
-import re
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -22,7 +21,8 @@ from gangplan.cli.kubeflow_options import (
 from gangplan.cli.options import Output
 from gangplan.cli.run import pairs
 from gangplan.cli.tidy import seconds
-from gangplan.errors import ConfigError, InvalidInput, Problem
+from gangplan.errors import ConfigError
+from gangplan.kubeflow.cron import read_cron
 from gangplan.pipeline import read_arguments
 
 
@@ -174,8 +174,4 @@ def _trigger(cron: str | None, every: str | None) -> dict[str, Any]:
         raise ConfigError("give either --cron or --every")
     if every is not None:
         return {"periodic_schedule": {"interval_second": str(int(seconds(every, option="--every")))}}
-    words = (cron or "").split()
-    if len(words) not in {5, 6} or not all(re.fullmatch(r"[\d*/,\-?A-Za-z]+", word) for word in words):
-        message = f'must be five fields such as "30 2 * * *", or six with seconds first, not {cron!r}'
-        raise InvalidInput([Problem("--cron", "BAD_VALUE", message)], "arguments")
-    return {"cron_schedule": {"cron": " ".join(["0", *words] if len(words) == 5 else words)}}
+    return {"cron_schedule": {"cron": read_cron(cron or "")}}

@@ -67,7 +67,7 @@ def run(
     from gangplan.steps.training import PARAMETERS
 
     if not local:
-        raise ConfigError("this version runs pipelines on one machine: add --local")
+        raise ConfigError("--local runs it on this machine; on Kubeflow: gangplan pipeline run")
     given = pairs(parameter or [])
     if data is not None:
         given["data_source"] = str(Path(data).absolute()) if Path(data).exists() else data

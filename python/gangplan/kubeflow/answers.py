@@ -17,12 +17,14 @@ class Entry:
         name: Its name.
         created: When it was created.
         about: What else is told in a list: a schedule's times and state.
+        pipeline: Id of the pipeline that a schedule starts runs of.
     """
 
     id: str
     name: str
     created: datetime | None = None
     about: str = ""
+    pipeline: str = ""
 
 
 def named(name: str) -> str:
@@ -68,6 +70,7 @@ def schedule_of(item: Any) -> Entry:
         name=item.display_name,
         created=item.created_at,
         about=f"{when}, {state}" if state else when,
+        pipeline=reference.pipeline_id if (reference := item.pipeline_version_reference) else "",
     )
 
 

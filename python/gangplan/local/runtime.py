@@ -18,6 +18,7 @@ from gangplan.local.replica import check_job
 from gangplan.local.supervisor import SETTLE_S, Supervised, Supervisor
 from gangplan.local.survivors import end_survivors
 from gangplan.runtime import FINAL, Job, JobStatus
+from gangplan.signals import ended_by
 
 TRAINERS: Final = ("gangplan.train.classifier", "gangplan.train.benchmark")
 """Modules that are imported once and forked from (by name: this package does not import them)."""
@@ -70,7 +71,7 @@ class LocalRuntime:
     ) -> None:
         """End all jobs."""
         try:
-            self.close("its runtime was closed" if kind is None else f"interrupted by {kind.__name__}")
+            self.close("its runtime was closed" if error is None else ended_by(error))
         finally:
             if self._old_handler is not None:
                 signal.signal(signal.SIGTERM, self._old_handler)

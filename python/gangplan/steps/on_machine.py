@@ -17,6 +17,7 @@ from gangplan.local.store import LocalStore
 from gangplan.local.survivors import end_survivors
 from gangplan.record import GangRecord, Outcome, Owner
 from gangplan.runtime import FINAL, Job, JobStatus
+from gangplan.signals import ended_by
 from gangplan.snapshot import Gang
 from gangplan.steps.place import Manifest
 from gangplan.steps.process import run_owner
@@ -108,9 +109,11 @@ class OnMachine:
         except Conflict as error:
             ended = JobStatus(name=run.name, state="Failed", reason=str(error))
             why = str(error)
-        except BaseException as error:
-            end = "Failed" if isinstance(error, Exception) else "Canceled"
+        except Exception as error:
             why = f"the launch step ended with {type(error).__name__}: {error}".rstrip(": ")
+            raise
+        except BaseException as error:
+            end, why = "Canceled", ended_by(error)
             raise
         finally:
             admission.finish(store, run.name, run_id=run.run_id, outcome=end, reason=why, now=clock())
