@@ -33,7 +33,7 @@ def test_gangs_that_are_deadlocked_pod_by_pod_all_run_as_gangs(compared):
     metrics = result["found"]["metrics"]
     assert (metrics["deadlocked_pod_by_pod"], metrics["deadlocked_packed"]) == (3, 0)
     assert metrics["crossing_packed"] == 0
-    assert "each waits for what another one holds" in told
+    assert "each would start alone, and waits for what another one holds" in told
     assert records(home) == (), "nothing was asked for"
 
 
@@ -67,6 +67,22 @@ def test_gangs_that_wait_in_a_snapshot_are_compared_without_others(tmp_path):
     assert code == 0, told
     waiting = len(gp.load(RACKS).gangs)
     assert all(sum(map(int, row[1:5])) <= waiting for row in result["found"]["rows"])
+
+
+def test_gangs_that_no_node_can_take_are_deadlocked_by_nobody_and_the_reason_is_told(tmp_path):
+    node = "{name: n, allocatable: {cpu: '8', memory: 8Gi, nvidia.com/gpu: '8'}, taints: [{key: gpu, effect: NoSchedule}]}"
+    plain = "{name: m, allocatable: {cpu: '8', memory: 8Gi}}"
+    text = f"nodes:\n- {node}\n- {plain}\n"
+    code, result, told = train(
+        tmp_path / "h",
+        "compare_placements",
+        *("-p", "cluster_source=snapshot", "-p", f"cluster_snapshot={text}", "-p", "gang_copies=2"),
+    )
+    assert code == 0, told
+    for row in result["found"]["rows"]:
+        assert row[1:5] == ["0", "0", "0", "2"]
+    assert "would not start even alone" in result["reason"]
+    assert "a taint that it does not tolerate" in result["reason"]
 
 
 def test_a_gang_that_would_start_is_told_where(tmp_path):

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gangplan.closeness import Closeness
 from gangplan.sim.comparison import POD_BY_POD, PRESETS, Course, compare
-from gangplan.snapshot import Gang, Node, Role, Running, Snapshot, Traffic
+from gangplan.snapshot import Gang, Node, Role, Running, Snapshot, Taint, Traffic
 
 GPU = "nvidia.com/gpu"
 
@@ -59,10 +60,13 @@ def test_a_gang_that_holds_a_part_starts_when_a_whole_one_has_ended():
     assert (found.at_once, found.later, found.deadlocked) == (("a",), ("c",), ())
 
 
-def test_a_gang_that_can_never_fit_holds_what_it_got_pod_by_pod_and_nothing_as_a_gang():
+def test_a_gang_that_can_never_fit_is_deadlocked_by_nobody_and_holds_room_in_vain_pod_by_pod_only():
     found = courses(with_gangs(gang("large", 9), gang("small", 1, created=1)))
-    assert found[POD_BY_POD].deadlocked == ("large",)
-    assert found["packed"].never == ("large",)
+    for course in found.values():
+        assert (course.deadlocked, course.impossible) == ((), ("large",))
+        assert "large" in course.never
+    assert found[POD_BY_POD].idle == {GPU: 8}
+    assert found["packed"].idle == {}
     assert found["packed"].at_once == ("small",)
     assert found["in order"].started == (), "nobody starts behind one that waits for ever"
 
@@ -103,12 +107,46 @@ def test_every_gang_ends_in_one_class_and_no_gang_of_ours_holds_room_in_vain(siz
         assert sorted(classes) == [each.name for each in gangs]
         assert set(course.traffic) == set(course.started)
         if course.policy == POD_BY_POD:
-            assert course.never == () or course.deadlocked, "who gets nothing waits for one that holds room"
+            assert course.never == () or course.idle, "who gets nothing waits for one that holds room"
             continue
         assert (course.deadlocked, course.idle) == ((), {})
         if course.policy != "in order":
             fit = {each.name for each, size in zip(gangs, sizes, strict=True) if size <= room}
             assert set(course.started) == fit, "all that fit the empty cluster start some day"
+
+
+@given(
+    sizes=st.lists(st.tuples(st.integers(1, 7), st.integers(0, 3)), min_size=1, max_size=4),
+    tainted=st.integers(0, 4),
+    level=st.sampled_from([None, "rack"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_who_would_not_start_alone_is_deadlocked_under_no_policy(sizes, tainted, level):
+    """Judged by a comparison of its own: one gang, nobody beside it."""
+    bare = cluster()
+    nodes = tuple(
+        replace(node, taints=(Taint(key="gpu", effect="NoSchedule"),) if place < tainted else ())
+        for place, node in enumerate(bare.nodes)
+    )
+    asked = Closeness(required=level) if level else None
+    gangs = tuple(
+        replace(gang(f"g{place}", workers, created=place, ps=ps), topology=asked)
+        for place, (workers, ps) in enumerate(sizes)
+    )
+    whole = replace(bare, nodes=nodes, gangs=gangs)
+    single = {each.name: courses(replace(whole, gangs=(each,))) for each in gangs}
+    for course in compare(whole):
+        for each in gangs:
+            by_itself = single[each.name]
+            assert by_itself[course.policy].deadlocked == (), "nobody is there to wait for"
+            if each.name in course.deadlocked:
+                assert by_itself[course.policy].at_once == by_itself["packed"].at_once == (each.name,)
+            if not by_itself["packed"].at_once:
+                assert each.name in {
+                    *course.impossible,
+                    *(course.started if course.policy == POD_BY_POD else ()),
+                }
+        assert set(course.impossible) <= set(course.never)
 
 
 def test_the_order_of_gangs_and_nodes_does_not_matter():

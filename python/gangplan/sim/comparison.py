@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gangplan import solver
+from gangplan.documents import encode
 from gangplan.options import SolveOptions
 from gangplan.request import requests_of
 from gangplan.sim.policies import Placements, pod_by_pod
@@ -16,6 +17,9 @@ from gangplan.snapshot import Gang, Running, Snapshot
 
 Nodes = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Gang → role → nodes by index."""
+
+Policy = Callable[[Snapshot], Placements]
+"""Where a policy would put what waits."""
 
 POD_BY_POD: Final = "pod by pod"
 
@@ -35,9 +39,10 @@ class Course:
         policy: Its name.
         at_once: Gangs that start in the first round.
         later: Gangs that start when others have ended.
-        deadlocked: Gangs that hold room and never start: each waits for what another one of them holds.
-        never: Gangs that hold nothing and never start.
-        idle: What the deadlocked hold without using it, by resource in base units.
+        deadlocked: Gangs that hold room, would start alone, and never do: each waits for what others hold.
+        never: The others that never start.
+        impossible: Those of them that would not even start alone: they wait for nobody.
+        idle: What gangs that never start hold without using it, by resource in base units.
         rounds: Rounds in which gangs started.
         first: What is placed in the first round; None where a replica has no node.
         traffic: Cost of each gang that started: pairs of replicas that talk, times the levels that part them.
@@ -49,6 +54,7 @@ class Course:
     later: tuple[str, ...]
     deadlocked: tuple[str, ...]
     never: tuple[str, ...]
+    impossible: tuple[str, ...]
     idle: Mapping[str, int]
     rounds: int
     first: Placements
@@ -70,13 +76,42 @@ def compare(snapshot: Snapshot) -> tuple[Course, ...]:
     Raises:
         InvalidInput: The snapshot contradicts itself; every problem is named.
     """
-    policies: dict[str, Callable[[Snapshot], Placements]] = {POD_BY_POD: _pod_by_pod}
+    policies: dict[str, Policy] = {POD_BY_POD: _pod_by_pod}
     for name, options in PRESETS.items():
         policies[name] = _solved_with(options)
-    return tuple(_course(name, place, snapshot) for name, place in policies.items())
+    as_a_gang = policies["packed"]
+
+    known: dict[tuple[Policy, bytes], bool] = {}
+
+    def starts(place: Policy, gang: Gang) -> bool:
+        alike = encode(replace(gang, name="gang", created=0))
+        if (place, alike) not in known:
+            known[place, alike] = _starts(gang, place, snapshot)
+        return known[place, alike]
+
+    def impossible(place: Policy, gang: Gang) -> bool:
+        # As a gang too: who breaks a level that it needs pod by pod is none of those that gangs would help.
+        return not (starts(place, gang) and starts(as_a_gang, gang))
+
+    return tuple(_course(name, place, snapshot, impossible) for name, place in policies.items())
 
 
-def _solved_with(options: SolveOptions) -> Callable[[Snapshot], Placements]:
+def alone(snapshot: Snapshot, gang: Gang) -> Snapshot:
+    """The cluster as if this gang were the only one that waits; what runs there stays."""
+    stays = _elsewhere(snapshot)
+    return replace(snapshot, gangs=(*(each for each in snapshot.gangs if each.name in stays), gang))
+
+
+def _starts(gang: Gang, place: Policy, snapshot: Snapshot) -> bool:
+    placed = place(alone(snapshot, gang))
+    held = {
+        role: [node for node in nodes if node is not None]
+        for role, nodes in placed.get(gang.name, {}).items()
+    }
+    return _is_whole(gang, held, placed, gang.name)
+
+
+def _solved_with(options: SolveOptions) -> Policy:
     def place(snapshot: Snapshot) -> Placements:
         placed = solver.solve(snapshot, options).placements
         return {gang: dict(roles) for gang, roles in placed.items()}
@@ -102,7 +137,9 @@ def _elsewhere(snapshot: Snapshot) -> set[str]:
 _OURS = "placed by the policy: "
 
 
-def _course(name: str, place: Callable[[Snapshot], Placements], snapshot: Snapshot) -> Course:
+def _course(
+    name: str, place: Policy, snapshot: Snapshot, is_impossible: Callable[[Policy, Gang], bool]
+) -> Course:
     waiting = {gang.name: gang for gang in snapshot.gangs if gang.name not in _elsewhere(snapshot)}
     held: dict[str, dict[str, list[str]]] = {}
     first: Placements = {}
@@ -124,7 +161,9 @@ def _course(name: str, place: Callable[[Snapshot], Placements], snapshot: Snapsh
         for gang in whole:
             ran[gang] = {role: tuple(nodes) for role, nodes in held.pop(gang).items()}
             del waiting[gang]
-    stuck = tuple(gang for gang in sorted(waiting) if any(held.get(gang, {}).values()))
+    holding = {gang: roles for gang, roles in held.items() if any(roles.values())}
+    impossible = tuple(gang for gang in sorted(waiting) if is_impossible(place, waiting[gang]))
+    stuck = tuple(gang for gang in sorted(waiting) if gang in holding and gang not in impossible)
     traffic, crossing = _traffic(snapshot, ran)
     return Course(
         policy=name,
@@ -132,7 +171,8 @@ def _course(name: str, place: Callable[[Snapshot], Placements], snapshot: Snapsh
         later=tuple(sorted(gang for each in rounds[1:] for gang in each)),
         deadlocked=stuck,
         never=tuple(gang for gang in sorted(waiting) if gang not in stuck),
-        idle=_idle(snapshot, {gang: held[gang] for gang in stuck}),
+        impossible=impossible,
+        idle=_idle(snapshot, holding),
         rounds=len(rounds),
         first=first,
         traffic=traffic,

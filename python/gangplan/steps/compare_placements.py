@@ -1,7 +1,7 @@
 """compare_placements: the same gangs pod by pod and as gangs: who starts, who waits, who is deadlocked, what traffic costs."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ from gangplan.kube.tfjob import gang
 from gangplan.record_snapshot import combine
 from gangplan.report import figures
 from gangplan.report.charts import Chart
+from gangplan.report.explanation import explain
 from gangplan.report.page import Figure, Section, Table
 from gangplan.report.wording import count
-from gangplan.sim.comparison import POD_BY_POD, Course, compare
+from gangplan.sim.comparison import POD_BY_POD, Course, alone, compare
 from gangplan.snapshot import Gang, Snapshot
-from gangplan.solver import format_quantity
+from gangplan.solver import format_quantity, solve
 from gangplan.steps import what_if
 from gangplan.steps.admit import check_names
 from gangplan.steps.outcome import SUCCEEDED
@@ -94,7 +95,8 @@ def compare_placements(
         message = "must be at least 1: no gang waits in this cluster"
         raise InvalidInput([Problem("gang_copies", "CONTRADICTION", message)], "run parameters")
     courses = compare(whole)
-    for line in _story(courses):
+    hopeless = _hopeless(courses, whole)
+    for line in (*_story(courses), *hopeless):
         log.info("%s", line)
     write_atomic(Path(snapshot), encode(whole, indent=2))
     write_study(
@@ -102,6 +104,7 @@ def compare_placements(
         Study(
             title=f"Placements compared {run.name}",
             outcome=SUCCEEDED,
+            reason="\n".join(hopeless),
             facts=(
                 ("gangs", str(sum(len(_all(course)) for course in courses[:1]))),
                 ("nodes", str(len(whole.nodes))),
@@ -110,7 +113,7 @@ def compare_placements(
             table=_table(courses, whole),
             charts=tuple(_charts(courses, whole)),
             metrics=_metrics(courses),
-            sections=(_explained(courses, whole),),
+            sections=(_explained(courses, whole, hopeless),),
         ),
     )
     return len(courses[0].deadlocked)
@@ -170,10 +173,11 @@ def _charts(courses: tuple[Course, ...], snapshot: Snapshot) -> Iterator[Chart]:
         "start at once": [len(course.at_once) for course in courses],
         "start later": [len(course.later) for course in courses],
         "deadlocked": [len(course.deadlocked) for course in courses],
+        "never start": [len(course.never) for course in courses],
     }
     yield Chart(
         title="What becomes of the gangs",
-        caption="Deadlocked gangs hold room and wait for each other's.",
+        caption="Deadlocked gangs would start alone, hold room, and wait for each other's.",
         x="placed",
         y="gangs",
         ticks=ticks,
@@ -210,7 +214,7 @@ def _metrics(courses: tuple[Course, ...]) -> dict[str, float]:
     return found
 
 
-def _explained(courses: tuple[Course, ...], snapshot: Snapshot) -> Section:
+def _explained(courses: tuple[Course, ...], snapshot: Snapshot, hopeless: tuple[str, ...]) -> Section:
     shown = [course for course in courses if course.policy in {POD_BY_POD, "packed"}]
     drawn = tuple(
         Figure(
@@ -220,20 +224,46 @@ def _explained(courses: tuple[Course, ...], snapshot: Snapshot) -> Section:
         for course in shown
         if course.first
     )
-    return Section(title="What happens", paragraphs=_story(courses), figures=drawn)
+    return Section(title="What happens", paragraphs=(*_story(courses), *hopeless), figures=drawn)
 
 
 def _story(courses: tuple[Course, ...]) -> tuple[str, ...]:
     return tuple(_told(course) for course in courses)
 
 
+def _hopeless(courses: tuple[Course, ...], snapshot: Snapshot) -> tuple[str, ...]:
+    """Why gangs would start under no policy, not even alone; those that are alike are told once."""
+    gangs = {gang.name: gang for gang in snapshot.gangs}
+    alike: dict[bytes, list[str]] = {}
+    for name in sorted({name for course in courses for name in course.impossible}):
+        alike.setdefault(encode(replace(gangs[name], name="", created=0)), []).append(name)
+    return tuple(_why_never(snapshot, gangs[names[0]], names) for names in alike.values())
+
+
+def _why_never(snapshot: Snapshot, gang: Gang, names: list[str]) -> str:
+    cluster = alone(snapshot, gang)
+    plan = solve(cluster)
+    if gang.name not in plan.rejections:
+        why = f"{POD_BY_POD} its own replicas are in each other's way; as a gang it would start"
+    else:
+        told = explain(gang.name, cluster, plan)
+        why = " ".join([told.headline, *told.details])
+    return f"{_names(names)} would not start even alone: {why}"
+
+
 def _told(course: Course) -> str:
     parts = [f"{count(len(course.at_once), 'gang')} at once, {len(course.later)} later"]
     if course.deadlocked:
-        names = ", ".join(course.deadlocked[:4]) + (", …" if len(course.deadlocked) > 4 else "")
         parts.append(
-            f"{names} never: they hold {_amounts(course.idle)}, and each waits for what another one holds"
+            f"{_names(course.deadlocked)} never: each would start alone, and waits for what another one holds"
         )
     if course.never:
-        parts.append(f"{count(len(course.never), 'gang')} never get anything")
+        few = f" ({len(course.impossible)} would not even alone)" if course.impossible else ""
+        parts.append(f"{count(len(course.never), 'other gang')} never start{few}")
+    if course.idle:
+        parts.append(f"{_amounts(course.idle)} are held in vain")
     return f"{course.policy}: {'; '.join(parts)}."
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
