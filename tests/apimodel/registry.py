@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from apimodel import quota
+from apimodel import limits, quota
 from apimodel.amounts import with_plain_amounts
 from apimodel.collector import FOREGROUND, ORPHAN
 from apimodel.definition import Definition
@@ -104,9 +104,12 @@ class Registry:
         if kind == POD:
             obj["status"] = {"phase": "Pending"}
             obj["spec"] = {"serviceAccountName": "default"} | obj.get("spec", {})
+            limits.complete(self._store, obj)
         if kind == CLAIM:
             obj["status"] = {"phase": "Pending"}
         self._judge(about, object_problems(definition, obj))
+        if kind == POD:
+            self._judge(about, limits.refusals(self._store, obj))
         self._judge(about, quota.refusals(self._store, kind, obj))
         if not dry_run:
             quota.charge(self._store, kind, obj)

@@ -343,6 +343,76 @@ def test_a_job_that_does_not_say_what_a_quota_counts_is_refused_before_it_waits(
     assert "may start" in cluster(*words).stdout, "who may not know finds out when pods are made"
 
 
+def add_limits(cluster: Commands, **item: object) -> None:
+    """A LimitRange of the default namespace."""
+    item = {"type": "Container", **item}
+    metadata = {"name": "small", "namespace": "default"}
+    cluster.server.create(LIMIT_RANGE, {"metadata": metadata, "spec": {"limits": [item]}})
+
+
+def test_a_default_of_ours_that_a_limit_range_does_not_allow_is_told_before_it_waits(cluster):
+    """Nobody has typed the 512Mi that the server would refuse once the gang is admitted."""
+    add_limits(cluster, default={"memory": "128Mi"}, max={"memory": "256Mi"}, min={"cpu": "20m"})
+    words = ("submit", "--name", "j", "--image", "i", "--workers", "1", "--worker-cpu", "10m")
+    for dry_run in ((), ("--dry-run",)):
+        told = " ".join(cluster(*words, *dry_run, code=3).stderr.split())
+        memory = (
+            "--worker-memory: must be at most 128Mi, not 512Mi: the LimitRange small has for each container"
+        )
+        assert f"{memory} max 256Mi, default 128Mi, defaultRequest 128Mi" in told
+        assert "--worker-cpu: must be at least 20m, not 10m: the LimitRange small" in told
+        assert cluster.server.list(GANG).items == ()
+    fits = ("--worker-memory", "128Mi", "--worker-cpu", "20m", "--dry-run")
+    assert "may start" in cluster(*words, *fits).stdout
+    cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == "LimitRange" else None
+    assert "may start" in cluster(*words, "--dry-run").stdout, "who may not know finds out when pods are made"
+
+
+AMOUNTS = [
+    {},
+    {"requests": {"memory": "512Mi"}},
+    {"requests": {"memory": "1536"}, "limits": {"memory": "3Ki"}},
+    {"requests": {"memory": "1Mi"}, "limits": {"memory": "3Mi"}},
+    {"limits": {"memory": "256Mi"}},
+    {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "64Mi"}},
+    {"requests": {"cpu": "250m", "memory": "100Mi"}},
+    {"requests": {"cpu": "7"}},
+]
+LIMITS = [
+    {"default": {"memory": "128Mi"}},
+    {"max": {"memory": "256Mi"}, "defaultRequest": {"memory": "64Mi"}},
+    {"min": {"memory": "2Mi", "cpu": "20m"}},
+    {"max": {"cpu": "2"}, "min": {"cpu": "100m"}},
+    {"maxLimitRequestRatio": {"cpu": "4"}},
+    {"maxLimitRequestRatio": {"memory": "1.5"}, "default": {"memory": "150Mi"}},
+    {"maxLimitRequestRatio": {"memory": "2"}, "max": {"memory": "1Gi"}},
+]
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("of", ["Container", "Pod"])
+def test_what_a_limit_range_is_said_to_forbid_is_what_the_server_refuses(cluster, limits, of):
+    """With a second container, whose share counts where the limits are those of whole pods."""
+    allowed = {field: value for field, value in limits.items() if of == "Container" or "efault" not in field}
+    add_limits(cluster, type=of, **allowed)
+    said, judged = [], []
+    for amounts in AMOUNTS:
+        manifest = job(replicas=1, **container(resources=amounts))
+        template = manifest["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]
+        more = {"requests": {"cpu": "100m", "memory": "3Mi"}, "limits": {"cpu": "200m", "memory": "4Mi"}}
+        template["containers"].append({"name": "beside", "image": "i", "resources": more})
+        Path("job.yaml").write_text(yaml.safe_dump(manifest))
+        said.append(cluster.run("submit", "job.yaml", "--dry-run").exit_code == 3)
+        pod = {"metadata": {"name": "p", "namespace": "default"}, "spec": template}
+        try:
+            cluster.server.would_create(POD, pod)
+        except Refused:
+            judged.append(True)
+        else:
+            judged.append(False)
+    assert said == judged
+
+
 @pytest.fixture
 def strict(cluster, monkeypatch) -> Commands:
     """A server that knows the fields of TFJobs."""

@@ -30,7 +30,7 @@ from gangplan.errors import (
 from gangplan.kube import kinds
 from gangplan.kube.api import Change
 from gangplan.kube.client import Connection, connect
-from gangplan.kube.kinds import GANG, NODE, POD, TFJOB, Kind
+from gangplan.kube.kinds import CLAIM, GANG, NODE, POD, TFJOB, Kind
 from gangplan.kube.roles import GRANTED
 
 
@@ -391,12 +391,16 @@ def test_a_log_that_breaks_off_is_no_end(tape, api):
 
 def test_who_may_not_is_told_the_role_that_may_and_where_all_that_is_missing_is_told(tape, api):
     missing = 'tfjobs.kubeflow.org is forbidden: User "u" cannot create resource "tfjobs" in API group'
-    tape.plays(*[Answer(status=403, body=status(missing, reason="Forbidden"))] * 2)
+    tape.plays(*[Answer(status=403, body=status(missing, reason="Forbidden"))] * 3)
     with pytest.raises(Forbidden) as caught:
         api.would_create(TFJOB, {"metadata": {"name": "j", "namespace": "team"}})
     assert "ask for the role gangplan-launch in team; gangplan doctor -n team tells" in str(caught.value)
     with pytest.raises(Forbidden, match="ask for the role gangplan-admit; gangplan doctor tells"):
         api.list(NODE)
+    with pytest.raises(
+        Forbidden, match="create rolebinding view-USER -n team --clusterrole=view --user=USER"
+    ):
+        api.list(CLAIM, namespace="team")
 
 
 def test_the_roles_that_are_named_are_those_that_deploy_has():

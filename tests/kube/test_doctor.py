@@ -415,6 +415,8 @@ def test_what_may_not_be_seen_is_a_note_and_the_others_are_looked_at(cluster):
     (told,) = [finding for finding in found if finding.check == "nodes"]
     assert told.level == "note"
     assert "cannot be seen by you" in told.what
+    bind = "kubectl create clusterrolebinding gangplan-admit-admin --clusterrole=gangplan-admit --user=admin"
+    assert told.cure == f"{bind}    # as an administrator"
     assert any(finding.check == "operator" for finding in found)
 
 
@@ -531,6 +533,36 @@ def test_a_quota_that_counts_limits_is_a_fault_unless_a_limit_range_gives_them(c
     assert of_quota() == []
 
 
+def small_limits(cluster: Cluster, **item: object) -> None:
+    limits = [{"type": "Container", **item}]
+    cluster.add(kinds.LIMIT_RANGE, "small", namespace="default", spec={"limits": limits})
+
+
+def test_the_probe_asks_for_what_a_limit_range_demands(cluster):
+    """That the server refuses what the doctor asks for says nothing of a job."""
+    small_limits(cluster, min={"cpu": "20m"}, max={"cpu": "2"}, maxLimitRequestRatio={"cpu": "8"})
+    found = cluster.findings(image="i")
+    assert bad([finding for finding in found if finding.check == "operator"]) == []
+    assert [finding for finding in found if "the server refuses" in finding.what] == []
+    assert ("limits", "ok") in {(finding.check, finding.level) for finding in found}
+
+
+def test_a_limit_range_that_forbids_what_jobs_from_flags_ask_for_is_found(cluster):
+    """The cure is the flag with an amount that is allowed."""
+    small_limits(cluster, default={"memory": "128Mi"}, min={"cpu": "300m"})
+    (told,) = bad(cluster.findings())
+    assert (told.check, told.level) == ("limits", "warning")
+    assert "memory must be at most 128Mi, not 512Mi: the LimitRange small" in told.what
+    assert "--worker-cpu 300m --worker-memory 128Mi …" in told.cure
+
+
+def test_a_limit_range_that_wants_a_limit_and_gives_none_is_a_fault(cluster):
+    small_limits(cluster, maxLimitRequestRatio={"cpu": "4"})
+    (told,) = bad(cluster.findings())
+    assert (told.check, told.level) == ("limits", "fault")
+    assert "limits.cpu must be given" in told.what
+
+
 def test_an_account_of_a_profile_that_may_launch_and_not_admit_is_found(cluster):
     profile(cluster)
     editor(cluster)
@@ -635,6 +667,26 @@ def test_an_examination_that_is_interrupted_leaves_no_probe(cluster, after):
     cluster.server.settle()
     assert cluster.server.list(kinds.TFJOB).items == ()
     assert cluster.server.list(kinds.POD).items == ()
+
+
+def test_who_may_not_see_a_lease_is_told_the_command_that_lets_them(cluster):
+    """The role view of Kubernetes does not."""
+    cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == "Lease" else None
+    (told,) = [finding for finding in cluster.findings() if finding.check == "schedulers"]
+    role = "look-at-leases --verb=get,list,watch --resource=leases.coordination.k8s.io"
+    binding = "look-at-leases-admin -n kube-system --clusterrole=look-at-leases --user=admin"
+    assert f"kubectl create clusterrole {role} && kubectl create rolebinding {binding}" in told.cure
+
+
+def test_who_wants_no_probe_is_not_told_of_one(cluster):
+    said = []
+    cluster.findings(probe=False, tell=said.append)
+    assert said == []
+    cluster.server.faults = lambda about: Fault(error=Forbidden) if about.kind == "TFJob" else None
+    (told,) = [finding for finding in cluster.findings(probe=False) if finding.check == "operator"]
+    assert told.what == "whether the operator works was not tried"
+    (told,) = [finding for finding in cluster.findings(tell=said.append) if finding.check == "operator"]
+    assert "--clusterrole=gangplan-launch --user=admin" in told.cure
 
 
 def test_checks_can_be_left_out_and_an_unknown_one_is_named(cluster):

@@ -216,6 +216,7 @@ def _acceptable(
 ) -> tuple["Submission", str]:
     """The submission as this cluster can take it; in a dry run also by whom its name is taken, empty: it is free."""
     from gangplan.kube.entry import see_that_it_is_taken
+    from gangplan.kube.limit_ranges import see_that_limits_allow
     from gangplan.kube.priority import with_priority
     from gangplan.kube.quota_needs import see_that_quotas_are_told
     from gangplan.kube.same_run import see_that_no_other_has_it
@@ -228,6 +229,7 @@ def _acceptable(
     try:
         see_that_it_is_taken(api, wanted)
         see_that_quotas_are_told(api, wanted)
+        see_that_limits_allow(api, wanted)
     except Forbidden as error:
         if not dry_run:
             raise

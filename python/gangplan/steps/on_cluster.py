@@ -20,6 +20,7 @@ from gangplan.kube.job_status import job_status
 from gangplan.kube.kinds import EVENT, TFJOB
 from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
+from gangplan.kube.limit_ranges import see_that_limits_allow
 from gangplan.kube.patient import PatientApi, PatientCluster
 from gangplan.kube.priority import with_priority
 from gangplan.kube.quota_needs import see_that_quotas_are_told
@@ -107,6 +108,7 @@ class OnCluster:
             raise InvalidInput([Problem("$.metadata.namespace", "CONTRADICTION", message)], "tfjob_yaml")
         wanted = with_priority(self._api, with_claims(self._api, self._submission(manifest, now)))
         see_that_quotas_are_told(self._api, wanted)
+        see_that_limits_allow(self._api, wanted)
         wanted = with_volcano_queue(self._api, wanted)
         terms = self._run.settings.terms
         return as_it_stands(wanted, self._cluster, self.store(), now=now, terms=terms).gang

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 from gangplan.errors import Conflict, Forbidden, InvalidInput, NotFound, Problem, Refused
-from gangplan.kube.doctor import image, installed, namespace, nodes, probe, rights, services
+from gangplan.kube.doctor import image, installed, limits, namespace, nodes, probe, rights, services
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, note, warning
 
@@ -13,7 +13,7 @@ Check = Callable[[Exam], Iterator[Finding]]
 MATTERS = ("istio", "profile", "steps", "gpus", "clock", "enforcement")
 """What checks tell of beside what they are named after."""
 
-OF_NAMESPACE = frozenset({"rights", "quota", "volumes", "operator", "image"})
+OF_NAMESPACE = frozenset({"rights", "quota", "limits", "volumes", "operator", "image"})
 """Checks that say nothing of use where the namespace is not there."""
 
 
@@ -34,6 +34,7 @@ def checks(version: str) -> dict[str, Check]:
         "schedulers": services.schedulers,
         "queues": namespace.queues,
         "quota": namespace.quotas,
+        "limits": limits.limits,
         "volumes": namespace.volumes,
         "operator": probe.probe,
         "image": image.image,
@@ -68,7 +69,7 @@ def examine(exam: Exam, version: str, *, skip: Collection[str] = ()) -> Iterator
                     yield finding
         except Forbidden as error:
             what = f"cannot be seen by you: {error.verb} {error.kind} is not allowed"
-            yield note(name, what, cure="ask somebody with the role view of the whole cluster to look")
+            yield note(name, what, cure=rights.allowed(exam, error))
         except (Refused, NotFound, Conflict) as error:
             yield warning(
                 name,

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gangplan.config import Enforcement
-from gangplan.errors import NotFound, NotInstalled
+from gangplan.errors import Forbidden, NotFound, NotInstalled
 from gangplan.kube.api import Api, Object
-from gangplan.kube.kinds import NODE, Kind
+from gangplan.kube.kinds import LIMIT_RANGE, NODE, Kind
+from gangplan.kube.limit_ranges import Rule, least_of, rules_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,3 +67,15 @@ class Exam:
     def nodes(self) -> tuple[Object, ...]:
         """The nodes, as they were when they were first asked for."""
         return self.all(NODE)
+
+    def limits(self) -> tuple[Rule, ...]:
+        """What LimitRanges allow of the pods of the namespace."""
+        return rules_of(self.all(LIMIT_RANGE, namespace=self.namespace))
+
+    def least(self) -> dict[str, dict[str, str]]:
+        """The resources of a pod that asks for as little as the namespace allows, as far as it may be known."""
+        amounts = {"cpu": "1m", "memory": "1Mi"}
+        try:
+            return least_of(self.limits(), amounts)
+        except Forbidden:
+            return {"requests": amounts}

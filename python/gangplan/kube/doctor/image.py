@@ -41,7 +41,7 @@ def image(exam: Exam) -> Iterator[Finding]:
                     "name": "image",
                     "image": exam.image,
                     "command": ["/gangplan-doctor-starts-nothing"],
-                    "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}},
+                    "resources": exam.least(),
                 }
             ],
         },

@@ -8,10 +8,12 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gangplan.errors import Forbidden
 from gangplan.kube.cluster import LEASE_NAME, SYSTEM
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, fault, note, ok, warning
 from gangplan.kube.kinds import REVIEW, SUBJECT_REVIEW, WHO_AM_I
+from gangplan.kube.roles import allowing, role_for
 
 OURS = "gangplan.dev"
 OPERATOR = "kubeflow.org"
@@ -237,8 +239,23 @@ def _asked(rule: Rule, verb: str, namespace: str) -> dict[str, object]:
 
 def bound(grant: Grant, who: str, *, namespace: str) -> str:
     """The command that gives a role to somebody, by the name by which the server knows them."""
-    binding = re.sub(r"[^a-z0-9.-]+", "-", who.removeprefix(ACCOUNT).lower()).strip("-.")
-    return f"{grant.binds.format(namespace=namespace, who=binding)} {_flag(who)}"
+    return f"{grant.binds.format(namespace=namespace, who=_binding(who))} {_flag(who)}"
+
+
+def _binding(who: str) -> str:
+    """What stands for somebody in the name of what binds a role to them."""
+    return re.sub(r"[^a-z0-9.-]+", "-", who.removeprefix(ACCOUNT).lower()).strip("-.")
+
+
+def allowed(exam: Exam, error: Forbidden) -> str:
+    """The command that allows whoever looks what was not allowed."""
+    who = _who(exam)
+    role = role_for(error.verb, error.kind, error.namespace)
+    for grant in GRANTS:
+        if grant.role == role and error.namespace in {_where(exam, grant), ""}:
+            return f"{bound(grant, who, namespace=exam.namespace)}    # as an administrator"
+    command = allowing(error.verb, error.kind, error.namespace, who=_binding(who), flag=_flag(who))
+    return f"{command}    # as an administrator"
 
 
 def _told(grant: Grant, lacks: dict[Rule, list[str]], exam: Exam, who: str) -> Iterator[Finding]:
