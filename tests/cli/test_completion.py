@@ -160,6 +160,12 @@ def test_parameters_are_those_of_the_pipeline_with_the_values_of_a_choice(cluste
     assert complete(*line, "-p", "nosuch=") == []
 
 
+@pytest.mark.parametrize("line", [("run", "--local", "sweep"), ("pipeline", "run", "sweep")], ids=" ".join)
+def test_parameters_are_those_of_the_pipeline_that_was_named(cluster, line):
+    assert complete(*line, "-p", "sweep_m") == ["sweep_metric="]
+    assert complete(*line, "-p", "sweep_metric=l") == ["sweep_metric=loss"]
+
+
 ON_A_CLUSTER = [
     ("get", *N),
     ("logs", *N, "runs"),

@@ -164,3 +164,10 @@ def test_a_dry_run_judges_the_arguments_and_writes_nothing(pipeline, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "all arguments are sound" in done.stdout
     assert not home.exists()
+
+
+@pytest.mark.parametrize("pipeline", ["what_if", "compare_placements"])
+def test_servers_that_nobody_trains_with_are_no_gang(pipeline, tmp_path):
+    done = gangplan(tmp_path / "home", "run", "--local", pipeline, "-p", "role_worker_count=0")
+    assert done.returncode == 3
+    assert "role_worker_count: somebody must train" in done.stderr

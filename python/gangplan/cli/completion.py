@@ -222,7 +222,9 @@ def pipeline(incomplete: str) -> list[str]:
 def parameter(context: typer.Context, incomplete: str) -> list[str]:
     """Parameters of the pipeline that is named, up to their equals sign, and the values of one that has a choice."""
     given = dict(context.params)
-    name = str(given.get("pipeline") or given.get("name") or USUAL)
+    # Where the option that is being typed has no value yet, words before it are not read as arguments.
+    words = [word for word in context.args if not word.startswith("-")]
+    name = str(next(iter(words), None) or given.get("pipeline") or given.get("name") or USUAL)
     chosen, equals, _ = incomplete.partition("=")
 
     def find() -> Iterator[str]:

@@ -92,7 +92,8 @@ def place_only(
         gaps=cluster.gaps,
     )
     if (fault := decided.unsound.get(wanted.name)) is not None:
-        raise InvalidInput([Problem("tfjob_yaml", "BAD_VALUE", fault)], "run parameters")
+        asked_by = "tfjob_yaml" if given["tfjob"].strip() else "role_worker_count"
+        raise InvalidInput([Problem(asked_by, "BAD_VALUE", fault)], "run parameters")
     told = explain(wanted.name, decided.snapshot, decided.plan, kinds=decided.kinds)
     for line in filter(None, told.as_text().splitlines()):
         log.info("%s", line)

@@ -77,7 +77,7 @@ def gang_asked(run: Run, given: Mapping[str, Any], check: Checker) -> dict[str, 
     for role in ("ps", "worker"):
         check.quantity(f"role_{role}_cpu", "cpu", given[f"{role}_cpu"])
         check.quantity(f"role_{role}_memory", "memory", given[f"{role}_memory"])
-    if not own and not any(counts.values()):
+    if not own and not (counts["chief"] or counts["worker"]):
         check.contradiction("role_worker_count", "somebody must train: a worker or a chief")
     try:
         if own:
