@@ -199,7 +199,7 @@ def test_nothing_is_wrong_with_a_sound_cluster_and_nothing_is_left_of_the_examin
     found = cluster.findings()
     assert bad(found) == []
     assert {finding.check for finding in found} >= {
-        "server", "crds", "tfjobs", "rights", "nodes", "gpus", "dns", "schedulers", "queues", "quota", "volumes",
+        "server", "crds", "tfjobs", "rights", "nodes", "gpus", "levels", "dns", "schedulers", "queues", "quota", "volumes",
         "clock", "operator", "enforcement", "istio",
     }  # fmt: skip
     assert cluster.server.list(kinds.TFJOB).items == ()
@@ -308,6 +308,13 @@ WRONG = [
     wrong("gpus", "warning", "no node offers a GPU",
           lambda c: c.status(kinds.NODE, "n1", {"allocatable": {"cpu": "8", "nvidia.com/gpu": "0"}}),
           lambda c: c.status(kinds.NODE, "n1", {"allocatable": {"nvidia.com/gpu": "4"}})),
+    wrong("levels", "warning", "1 of 1 nodes have no rack (n1)",
+          lambda c: c.add(kinds.GANG_TOPOLOGY, "default", spec={"levels": ["rack"]}),
+          lambda c: c.change(kinds.NODE, "n1", metadata={"labels": {"rack": "r0"}})),
+    wrong("levels", "warning", "there are several GangTopology objects (a, b)",
+          lambda c: [c.add(kinds.GANG_TOPOLOGY, name, spec={"levels": ["kubernetes.io/os"]}) for name in "ab"],
+          lambda c: [c.server.delete(kinds.GANG_TOPOLOGY, "b"),
+                     c.change(kinds.NODE, "n1", metadata={"labels": {"kubernetes.io/os": "linux"}})]),
     wrong("dns", "fault", "there is no Service kube-dns", taken_from(kinds.SERVICE, "kube-dns", DNS),
           lambda c: c.add(kinds.SERVICE, "kube-dns", namespace=DNS, spec={"ports": [{"port": 53}]})),
     wrong("dns", "fault", "has no endpoint that is ready",

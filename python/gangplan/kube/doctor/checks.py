@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 from gangplan.errors import Conflict, Forbidden, InvalidInput, NotFound, Problem, Refused
-from gangplan.kube.doctor import image, installed, limits, namespace, nodes, probe, rights, services
+from gangplan.kube.doctor import image, installed, levels, limits, namespace, nodes, probe, rights, services
 from gangplan.kube.doctor.exam import Exam
 from gangplan.kube.doctor.finding import Finding, note, warning
 
@@ -30,6 +30,7 @@ def checks(version: str) -> dict[str, Check]:
         "namespace": namespace.namespace,
         "rights": rights.rights,
         "nodes": nodes.nodes,
+        "levels": levels.levels,
         "dns": services.dns,
         "schedulers": services.schedulers,
         "queues": namespace.queues,
