@@ -125,12 +125,14 @@ class Pruned:
         name: Its name.
         at: When it ended, or was last written to, in seconds since 1970.
         path: Where it is, if it is a folder.
+        job: Of a gang whether its TFJob is there, and goes with it.
     """
 
     kind: Literal["gang", "TFJob", "job files", "kept logs"]
     name: str
     at: Moment
     path: str | None = None
+    job: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,6 +170,18 @@ class Rejection:
     changes: tuple[Change, ...] = ()
     certificates: tuple[Certificate, ...] = ()
 
+    @property
+    def never(self) -> str:
+        """Of an impossible one what can never hold it, as the beginning of a sentence that the message ends."""
+        return f"it {_NEVER.get(self.rule, 'cannot fit this cluster')}"
+
+
+_NEVER = {
+    "NAMESPACE_QUOTA_EXCEEDED": "is more than the quota of its namespace lets in",
+    "QUEUE_LIMIT_EXCEEDED": "is more than the limit of its queue lets in",
+}
+"""Rule → what it says of a gang that it refuses even when nothing runs, where that is not the cluster."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:

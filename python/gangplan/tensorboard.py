@@ -15,6 +15,9 @@ HOST: Final = "127.0.0.1"
 PORT: Final = 6006
 """The port that it has everywhere."""
 
+WORD_S: Final = 4.0
+"""Seconds between two words while it starts, which takes some ten."""
+
 _ANSWER_S = 5.0
 _PAUSE_S = 0.2
 

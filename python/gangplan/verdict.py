@@ -75,6 +75,11 @@ class Verdict:
     decision: Decision | None
 
 
+def never(record: GangRecord) -> str:
+    """What can never hold a gang that is impossible, as the beginning of a sentence."""
+    return "it cannot fit this cluster" if record.rejection is None else record.rejection.never
+
+
 def judge(
     record: GangRecord | None, *, now: float, deadline: float, patient: bool
 ) -> tuple[bool, str] | None:
@@ -96,7 +101,7 @@ def judge(
     if record.phase == "Finished":
         return False, record.reason
     if record.phase == "Impossible" and not patient:
-        return False, f"it cannot fit this cluster even when nothing runs: {record.reason}"
+        return False, f"{never(record)} even when nothing runs: {record.reason}"
     if now >= deadline:
         return False, f"not admitted in time: {record.reason}"
     return None

@@ -442,21 +442,20 @@ def test_a_dry_run_names_all_and_deletes_nothing(collected):
     assert left(collected) == before, "all are found before any is deleted"
 
 
-def test_what_is_waited_for_is_told_after_two_seconds(cluster, monkeypatch):
+def test_what_is_waited_for_is_told_after_two_seconds_and_every_ten_then(cluster, monkeypatch):
     """The pods hear nothing for a while."""
     passed = [0.0]
 
     def sleep(seconds: float) -> None:
         passed[0] += seconds
-        if passed[0] >= 4.0:
+        if passed[0] >= 14.0:
             cluster.server.settle()
 
     monkeypatch.setattr(place.time, "sleep", sleep)
     monkeypatch.setattr(place.time, "monotonic", lambda: passed[0])
     done = cluster("delete", "runs", *N)
-    assert done.stderr == (
-        "default/runs: waits for worker-0, worker-1, worker-2, worker-3, worker-4, worker-5 to end\n"
-    )
+    waits = "default/runs: waits for worker-0, worker-1, worker-2, worker-3, worker-4, worker-5 to end"
+    assert done.stderr == f"{waits}\n{waits} still, after 12 s\n"
     assert left(cluster) == (["waits"], [], [])
 
 

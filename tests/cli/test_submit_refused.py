@@ -319,9 +319,13 @@ def test_what_a_quota_can_never_allow_is_refused_at_once(cluster):
     cluster.server.create(QUOTA, quota)
     Path("job.yaml").write_text(yaml.safe_dump(job()))
     told = " ".join(cluster("submit", "job.yaml", "--queue-wait", "0", code=1).stdout.split())
-    assert "default/mnist: not admitted: it cannot fit this cluster even when nothing runs" in told
-    assert "quota" in told
-    assert "default" in told
+    never = "is more than the quota of its namespace lets in"
+    assert f"default/mnist: not admitted: it {never} even when nothing runs: needs 200m cpu" in told
+    way = "sk for less, or raise the quota small (requests.cpu 150m): kubectl edit quota small -n default"
+    assert f"a{way}" in told
+    told = " ".join(cluster("submit", "job.yaml", "--dry-run", code=1).stdout.split())
+    assert f"default/mnist {never}, even when nothing else runs" in told
+    assert f"A{way}" in told
     assert cluster.server.list(TFJOB).items == ()
 
 

@@ -208,7 +208,7 @@ def test_a_gang_that_waits_is_put_aside_and_waits_again(running):
     found = {item["name"]: item for item in json.loads(running("list", "-o", "json").stdout)}
     assert found["default/waits"]["phase"] == "Suspended"
     told = " ".join(running("explain", "waits", code=1).stderr.split())
-    assert "default/waits waits for nothing: Suspended: suspended by the user" in told
+    assert "default/waits waits for nothing: suspended by the user; gangplan resume default/waits" in told
     done = running("resume", "waits").stdout
     assert "default/waits: waits again: it had no TFJob yet: who submitted it goes on with it" in done
     assert "nothing to resume of default/waits: it is Pending" in running("resume", "waits", code=1).stderr

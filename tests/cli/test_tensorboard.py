@@ -14,6 +14,7 @@ from apimodel.server import Fault
 from cli.clusters import Commands, new_server
 
 from gangplan.errors import Forbidden, NotFound, Refused, Unreachable
+from gangplan.kube import showing
 from gangplan.kube.kinds import CLAIM, POD, TFJOB
 from gangplan.kube.refusals import About
 
@@ -338,6 +339,27 @@ def test_one_that_does_not_come_to_answer_is_told_why_and_taken_away(cluster, st
     done = cluster(*COMMAND, "--port", "0", "--timeout", "3", code=4)
     assert f"pod vision/{POD_NAME} does not answer: {said}" in done.stderr
     assert pod_of(cluster) is None
+
+
+def test_one_that_takes_its_time_is_told_of_while_it_does(cluster, monkeypatch):
+    monkeypatch.setattr(showing, "WORD_S", 0.0)
+    add_claim(cluster, "shared")
+    add_job(cluster, shared="/volume")
+
+    def act() -> bool:
+        if pod_of(cluster) is None:
+            return False
+        running = {
+            "name": "tensorboard",
+            "restartCount": 0,
+            "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}},
+        }
+        set_status(cluster, phase="Running", containerStatuses=[running])
+        return True
+
+    meanwhile(act)
+    done = cluster(*COMMAND, "--port", "0", "--timeout", "2", code=4)
+    assert f"pod {POD_NAME}: it reads the events still, after " in done.stderr
 
 
 def test_one_that_is_deleted_while_it_is_shown_is_told(cluster, answers, port):

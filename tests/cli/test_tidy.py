@@ -76,16 +76,20 @@ def keep(tmp_path: Path, name: str, run: str, days: float) -> Path:
 def test_finished_gangs_that_are_old_enough_go_with_their_jobs(cluster):
     finished(cluster, "old", 8, job="Succeeded")
     finished(cluster, "new", 6, job="Succeeded")
+    finished(cluster, "refused", 9)
     finished(cluster, "strange", 8, job="Running")
     add(cluster, "waits", "Pending")
     add(cluster, "runs", "Bound", days=20, job="Running", reservation={"placement": {"worker": ["n1"]}})
     would = cluster("prune", *N, "--dry-run")
-    assert would.stdout == "gang default/old with its TFJob and its pods would be removed, 8d old\n"
+    assert would.stdout == (
+        "gang default/old with its TFJob and its pods would be removed, 8d old\n"
+        "gang default/refused would be removed, 9d old\n"
+    )
     assert would.stderr == (
         "default/strange stays: its TFJob has not ended (Running): gangplan reap tells of it\n"
     )
-    assert len(names(cluster)) == 5
-    assert cluster("prune", *N).stdout == "gang default/old with its TFJob and its pods removed, 8d old\n"
+    assert len(names(cluster)) == 6
+    assert cluster("prune", *N).stdout == would.stdout.replace("would be removed", "removed")
     assert names(cluster) == ["new", "runs", "strange", "waits"]
     assert names(cluster, TFJOB) == ["new", "runs", "strange"]
     (told,) = json.loads(cluster("prune", *N, "--older-than", "5d", "-o", "json").stdout)

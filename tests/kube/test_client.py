@@ -246,9 +246,12 @@ def test_a_kubeconfig_that_cannot_be_used_is_named_with_what_to_do(text, tmp_pat
     assert caught.value.__cause__ is not None
 
 
-def test_a_kubeconfig_or_context_that_is_not_there_is_named(server):
+def test_a_kubeconfig_or_context_that_is_not_there_is_named(server, monkeypatch):
     with pytest.raises(ConfigError, match="no-such-file"):
         connect(kubeconfig=Path("/no-such-file"))
+    monkeypatch.setenv("KUBECONFIG", "/no/such/file")
+    with pytest.raises(ConfigError, match="the kubeconfig /no/such/file cannot be used"):
+        connect()
     with pytest.raises(ConfigError, match="context nowhere"):
         connect(kubeconfig=server.kubeconfig(), context="nowhere")
     connect(kubeconfig=server.kubeconfig(), context="other")

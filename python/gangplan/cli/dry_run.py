@@ -31,6 +31,7 @@ def show(cluster: "KubeCluster", wanted: "Submission", output: render.Format, *,
     Raises:
         Exit: It would not start now.
     """
+    from gangplan.kube.quotas import in_the_way
     from gangplan.kube.tfjob import write
 
     now, name = time.time(), wanted.gang.name
@@ -42,6 +43,8 @@ def show(cluster: "KubeCluster", wanted: "Submission", output: render.Format, *,
         if problem is None
         else f"{name} would wait for ever: {problem}"
     )
+    if quotas := in_the_way(cluster.api, plan.rejections.get(name), namespace=wanted.namespace):
+        verdict = f"{verdict}\n\n{quotas[0].upper()}{quotas[1:]}"
     if taken:
         verdict = f"{verdict}\n\nIts name is taken: {taken}"
     if output is render.Format.JSON:

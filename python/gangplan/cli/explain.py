@@ -104,9 +104,14 @@ def _decided(
         gang = None if gang is None else gangs.full_name(gang)
         records = {record.name: record for record in gangs.records()}
         if gang in records and records[gang].phase in {"Finished", "Suspended"}:
-            more = " any more" if records[gang].phase == "Finished" else ""
+            record = records[gang]
+            stands = f"{gang} waits for nothing any more: {record.standing}"
+            if record.phase == "Suspended":
+                stands = (
+                    f"{gang} waits for nothing: {record.reason}; gangplan resume {gang} lets it wait again"
+                )
             raise NotFound(
-                f"{gang} waits for nothing{more}: {records[gang].standing}",
+                stands,
                 verb="explain",
                 kind="Gang",
                 name=gang,

@@ -279,6 +279,7 @@ def _refused(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> _Answ
     from gangplan.kube.entry import enter, until_answered
     from gangplan.kube.follow import POLL_S
     from gangplan.kube.progress import waiting
+    from gangplan.kube.quotas import in_the_way
     from gangplan.record import new
     from gangplan.verdict import wait
 
@@ -319,7 +320,9 @@ def _refused(cluster: "KubeCluster", wanted: "Submission", wait_s: int) -> _Answ
         name=wanted.gang.name,
         run_id=wanted.run_id,
         outcome="Canceled" if verdict.deleted else NOT_ADMITTED,
-        reason=verdict.reason,
+        reason="; ".join(
+            filter(None, (verdict.reason, in_the_way(cluster.api, rejection, namespace=wanted.namespace)))
+        ),
         rejection=rejection,
     )
 

@@ -12,7 +12,7 @@ from gangplan.cli.place import Place
 from gangplan.config import settings
 from gangplan.errors import ClusterError
 from gangplan.signals import interrupting, uninterrupted
-from gangplan.tensorboard import PORT, address, claim_port, wait_for_answer
+from gangplan.tensorboard import PORT, WORD_S, address, claim_port, wait_for_answer
 
 if TYPE_CHECKING:
     from gangplan.kube.api import Api
@@ -191,4 +191,14 @@ def _show(port: int, until: float, look: Callable[[], None]) -> None:
 
 
 def _wait(port: int, until: float, look: Callable[[], None]) -> None:
-    wait_for_answer(port, until=until, clock=time.monotonic, sleep=time.sleep, look=look)
+    began = said_at = time.monotonic()
+
+    def looked() -> None:
+        nonlocal said_at
+        look()
+        now = time.monotonic()
+        if now - said_at >= WORD_S:
+            said_at = now
+            render.progress(f"TensorBoard does not answer yet, after {now - began:.0f} s")
+
+    wait_for_answer(port, until=until, clock=time.monotonic, sleep=time.sleep, look=looked)

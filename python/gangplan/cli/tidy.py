@@ -69,7 +69,7 @@ def prune(
                 if output is render.Format.TABLE:
                     where = "" if item.path is None else f" in {item.path}"
                     verb = "would be removed" if dry_run else "removed"
-                    job = " with its TFJob and its pods" if item.kind == "gang" and place.is_cluster else ""
+                    job = " with its TFJob and its pods" if item.job else ""
                     render.say(
                         f"{item.kind} {item.name}{job}{where} {verb}, {render.age(time.time() - item.at)} old",
                         now=True,

@@ -289,7 +289,8 @@ def connect(*, kubeconfig: Path | None = None, context: str | None = None) -> Co
 
 
 def _unusable(kubeconfig: Path | None, context: str | None, error: Exception) -> str:
-    file = "the kubeconfig" if kubeconfig is None else str(kubeconfig)
+    meant = os.environ.get("KUBECONFIG") or "~/.kube/config"
+    file = f"the kubeconfig {meant}" if kubeconfig is None else str(kubeconfig)
     which = "" if context is None else f" with context {context}"
     return f"{file}{which} cannot be used: {error}; name another with --kubeconfig and --context, or set KUBECONFIG"
 

@@ -26,6 +26,9 @@ POLL_S = 0.5
 QUIET_S = 2.0
 """Seconds of waiting that nothing is said about."""
 
+WORD_S = 10.0
+"""Seconds between two words about what is still waited for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -100,7 +103,8 @@ class Deletion:
 
         Args:
             name: Its full name.
-            progress: Told what is waited for, when it takes more than two seconds and whenever that changes.
+            progress: Told what is waited for, when it takes more than two seconds, whenever that changes, and every ten
+                seconds.
 
         Raises:
             NotFound: There is neither a record nor a TFJob of ours.
@@ -130,6 +134,11 @@ class Deletion:
         found = self.find(name)
         self._end_job(name, found, progress)
 
+    def has_job(self, record: GangRecord) -> bool:
+        """Whether a TFJob of ours goes with a gang."""
+        job = self._job(record.name)
+        return job is not None and bool((job["metadata"].get("labels") or {}).get(RUN_ID))
+
     def goes_on(self, record: GangRecord) -> str | None:
         """Why a finished gang may not be forgotten; None if it may."""
         job = self._job(record.name)
@@ -156,11 +165,15 @@ class Deletion:
             pass  # somebody was faster, but its pods may still be there
         except Conflict:
             return  # that of another run is there now: it was not meant
-        began, told = self._monotonic(), ""
+        began = since = said_at = self._monotonic()
+        seen = told = ""
         while (left := self._left(name, found.job)) is not None:
-            if self._monotonic() - began >= QUIET_S and left != told:
-                progress(f"{name}: waits for {left} to end")
-                told = left
+            now = self._monotonic()
+            seen, since = left, (since if left == seen else now)
+            if now - began >= QUIET_S and (left != told or now - said_at >= WORD_S):
+                still = f" still, after {now - since:.0f} s" if left == told else ""
+                progress(f"{name}: waits for {left} to end{still}")
+                told, said_at = left, now
             self._sleep(POLL_S)
 
     def _left(self, name: str, job: Object) -> str | None:

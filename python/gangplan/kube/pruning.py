@@ -38,9 +38,10 @@ def old_gangs(
         if (why := deletion.goes_on(record)) is not None:
             tell(f"{record.name} stays: {why}")
             continue
+        has_job = deletion.has_job(record)
         if not dry_run:
             deletion.run(record.name, progress=tell)
-        yield Pruned(kind="gang", name=record.name, at=ended)
+        yield Pruned(kind="gang", name=record.name, at=ended, job=has_job)
 
 
 def old_jobs(

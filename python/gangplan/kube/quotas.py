@@ -3,8 +3,12 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
+from gangplan.errors import ClusterError
+from gangplan.kube.api import Api
 from gangplan.kube.gang_object import full_name
+from gangplan.kube.kinds import QUOTA
 from gangplan.kube.objects import PodObject, QuotaObject, pod_of
+from gangplan.plan import Rejection
 from gangplan.request import Amounts, pod_requests
 from gangplan.snapshot import NamespaceQuota
 from gangplan.solver import format_quantity, parse_quantity
@@ -45,6 +49,33 @@ def namespace_quotas(
         NamespaceQuota(namespace=namespace, hard=_texts(limits), used=_texts(used[namespace], limits))
         for namespace, limits in sorted(hard.items())
         if limits
+    )
+
+
+def in_the_way(api: Api, rejection: Rejection | None, *, namespace: str) -> str:
+    """Which quotas refuse a gang, and what to do about them; empty if none does, or they may not be read.
+
+    Args:
+        api: The API server.
+        rejection: Why the gang was refused.
+        namespace: Its namespace.
+    """
+    if rejection is None or rejection.rule != "NAMESPACE_QUOTA_EXCEEDED":
+        return ""
+    try:
+        quotas = api.list(QUOTA, namespace=namespace).items
+    except ClusterError:
+        return ""
+    found = {
+        quota["metadata"]["name"]: f"{key} {text}"
+        for quota in quotas
+        for key, text in ((quota.get("spec") or {}).get("hard") or {}).items()
+        if _resource(key) == rejection.resource
+    }
+    told = ", ".join(f"{name} ({limit})" for name, limit in sorted(found.items()))
+    names = " ".join(sorted(found))
+    return (
+        f"ask for less, or raise the quota {told}: kubectl edit quota {names} -n {namespace}" if found else ""
     )
 
 

@@ -9,6 +9,7 @@ from gangplan.kube.kinds import CLAIM, POD, REVIEW, TFJOB
 from gangplan.kube.tensorboard import CONTAINER, LABEL, Board, board_of, board_on, pod_name, standing
 from gangplan.kube.volumes import Mount
 from gangplan.signals import uninterrupted
+from gangplan.tensorboard import WORD_S
 
 POLL_S = 0.5
 LAST_LINES = 5
@@ -167,15 +168,20 @@ class Showing:
             self._sleep(POLL_S)
 
     def _wait(self, until: float) -> None:
-        said = ""
+        said, since = "", self._clock()
+        said_at = since
         while True:
             self.look()
             stands = standing(self._api.get(POD, self._board.name, namespace=self._board.namespace))
             if stands.is_ready:
                 return
+            now = self._clock()
             if stands.text != said:
-                said = stands.text
+                said, since, said_at = stands.text, now, now
                 self._tell(f"pod {self._board.name}: {said}{self._cure(said)}")
+            elif now - said_at >= WORD_S:
+                said_at = now
+                self._tell(f"pod {self._board.name}: {said} still, after {now - since:.0f} s")
             if stands.is_hopeless or self._clock() > until:
                 head = f"does not answer: {said}{self._cure(said)}"
                 raise self._error(ClusterError, "\n  | ".join([head, *self._last_lines()]))

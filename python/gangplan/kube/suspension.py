@@ -13,6 +13,7 @@ from gangplan.errors import ClusterError, Conflict, Expired, InvalidInput, NotFo
 from gangplan.gangs import Resumed
 from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
+from gangplan.kube.deletion import WORD_S
 from gangplan.kube.follow import POLL_S, Following
 from gangplan.kube.gang_object import split_name
 from gangplan.kube.job_switch import JobSwitch, has_ended, is_suspended, is_volcanos
@@ -24,14 +25,11 @@ from gangplan.kube.progress import helping, waiting
 from gangplan.kube.submission import Submission
 from gangplan.record import HOLDING, GangRecord
 from gangplan.signals import uninterrupted
-from gangplan.verdict import Pace, ask
+from gangplan.verdict import Pace, ask, never
 
 REASON = "suspended by the user"
 CONTROLLER_S = 60.0
 """Seconds until the training-operator says that a TFJob is suspended, or is not any more: it takes one."""
-
-WORD_S = 10.0
-"""Seconds between two words about what is still waited for."""
 
 
 class Suspension:
@@ -236,11 +234,9 @@ class Suspension:
                 if (stands := waiting(current)) != seen:
                     self._tell(stands)
                     seen = stands
-                why = (
-                    "it cannot fit this cluster even when nothing runs"
-                    if current.phase == "Impossible"
-                    else ""
-                )
+                why = ""
+                if current.phase == "Impossible":
+                    why = f"{never(current)} even when nothing runs"
                 if not why and self._cluster.clock() >= deadline:
                     why = "not admitted in time"
                 if why or current.phase == "Suspended":

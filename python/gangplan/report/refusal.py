@@ -78,7 +78,8 @@ class Refusal:
         if message.startswith(("needs ", "requires ")):
             message = f"it {message}"
         if self.rejection.impossible:
-            return f"{self.gang.name} cannot fit this cluster, even when nothing else runs: {message}."
+            never = self.rejection.never.removeprefix("it ")
+            return f"{self.gang.name} {never}, even when nothing else runs: {message}."
         return f"{self.gang.name} waits at {self._position()}: {message}."
 
     def _position(self) -> str:
