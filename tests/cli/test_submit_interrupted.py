@@ -122,6 +122,46 @@ def test_in_whatever_line_it_is_interrupted_nothing_is_left_or_the_job_goes_on(s
     assert len(ends) > 40
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_who_interrupts_is_told_what_is_waited_for_and_whether_something_is_left(submitting, ends):
+    """A pod that hears nothing takes its time; what is said at the end is what the record says."""
+    asked = submitting()
+    passed = itertools.count()
+
+    def hold(held: list[str]) -> None:
+        patch = {"metadata": {"finalizers": held}}
+        for pod in asked.server.list(POD).items:
+            asked.server.patch(POD, pod["metadata"]["name"], patch, namespace="default")
+
+    def look() -> None:
+        if not asked.server.list(POD).items:
+            return
+        looks = next(passed)
+        if looks == 0:
+            hold(["test.dev/hears-nothing"])
+            signal.raise_signal(signal.SIGINT)
+        elif looks == 20 and ends:
+            hold([])
+            asked.server.settle()
+
+    asked.meanwhile = look
+    done = asked.run("--wait")
+    assert done.exit_code == 130, done.output
+    waits = "it is taken away: waits for ps-0, worker-0, worker-1 to end"
+    assert f"{waits}\n" in done.stderr
+    assert f"{waits} still, after 10 s\n" in done.stderr
+    (gang,) = asked.server.list(GANG).items
+    reason = gang["status"]["reason"]
+    if ends:
+        assert "interrupted: nothing is left of it" in done.stderr
+        assert reason == "interrupted by its user"
+    else:
+        assert "nothing is left" not in done.stderr
+        left = reason.removeprefix("interrupted by its user; ")
+        assert "ps-0 on " in left
+        assert " ".join(f"interrupted: {left}".split()) in " ".join(done.stderr.split())
+
+
 def test_while_somebody_else_decides_it_is_told_why_a_gang_waits(submitting):
     asked = submitting()
     asked.let_another_decide()

@@ -304,8 +304,18 @@ def test_what_never_ends_is_told_and_not_waited_for_any_longer(launch):
     assert launch.step(seen, 599.0) == []
     (end,) = launch.step(seen, 600.0)
     assert end.outcome == "Canceled"
-    assert "worker-1 on n2 does not end" in end.reason
+    assert "worker-1 on n2 had not ended when it was last looked at" in end.reason
     assert "kubectl delete pod --force j-worker-1" in end.reason
+
+
+def test_a_pod_is_waited_for_at_least_as_long_as_it_was_given_to_end(launch):
+    slow = pod(index=1, node="n2", deleted=True)
+    slow["metadata"]["deletionGracePeriodSeconds"] = 900
+    seen = Seen(job=job(RUNNING, deleting=True), pods=(slow,), record=None)
+    assert launch.step(seen, 0.0) == []
+    assert launch.step(seen, 1499.0) == []
+    (end,) = launch.step(seen, 1500.0)
+    assert "had not ended" in end.reason
 
 
 def test_what_was_waited_for_in_an_earlier_phase_does_not_count(launch):

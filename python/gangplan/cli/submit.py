@@ -354,8 +354,8 @@ def _answered(cluster: "KubeCluster", wanted: "Submission", wait_s: int, *, to_t
         return _launched(following, wanted, to_the_end=to_the_end)
     except KeyboardInterrupt:
         with uninterrupted():
-            following.cancel(BY_USER)
-        raise KeyboardInterrupt(_left(wanted, goes_on=following.is_bound)) from None
+            left = following.cancel(BY_USER)
+        raise KeyboardInterrupt(_left(wanted, left, goes_on=following.is_bound)) from None
     except BaseException as error:
         if is_admitted:  # else it has left the queue already, as far as the server let it
             with uninterrupted():
@@ -363,9 +363,9 @@ def _answered(cluster: "KubeCluster", wanted: "Submission", wait_s: int, *, to_t
         raise
 
 
-def _left(wanted: "Submission", *, goes_on: bool) -> str:
+def _left(wanted: "Submission", left: str, *, goes_on: bool) -> str:
     if not goes_on:
-        return "nothing is left of it"
+        return left or "nothing is left of it"
     where = f"{wanted.name} -n {wanted.namespace}"
     return f"the job goes on; follow it with: gangplan logs -f {where}, end it with: gangplan delete {where}"
 

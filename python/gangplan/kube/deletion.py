@@ -16,6 +16,7 @@ from gangplan.kube.gang_object import split_name
 from gangplan.kube.kinds import POD, TFJOB
 from gangplan.kube.names import JOB_NAME, RUN_ID
 from gangplan.kube.outcome import replica_name, state_of
+from gangplan.kube.waited_for import WaitedFor
 from gangplan.record import WAITING, GangRecord
 from gangplan.store import Store
 
@@ -25,9 +26,6 @@ POLL_S = 0.5
 
 QUIET_S = 2.0
 """Seconds of waiting that nothing is said about."""
-
-WORD_S = 10.0
-"""Seconds between two words about what is still waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,15 +163,9 @@ class Deletion:
             pass  # somebody was faster, but its pods may still be there
         except Conflict:
             return  # that of another run is there now: it was not meant
-        began = since = said_at = self._monotonic()
-        seen = told = ""
+        waited_for = WaitedFor(progress, now=self._monotonic(), quiet_s=QUIET_S)
         while (left := self._left(name, found.job)) is not None:
-            now = self._monotonic()
-            seen, since = left, (since if left == seen else now)
-            if now - began >= QUIET_S and (left != told or now - said_at >= WORD_S):
-                still = f" still, after {now - since:.0f} s" if left == told else ""
-                progress(f"{name}: waits for {left} to end{still}")
-                told, said_at = left, now
+            waited_for.look(f"{name}: waits for {left} to end", self._monotonic())
             self._sleep(POLL_S)
 
     def _left(self, name: str, job: Object) -> str | None:

@@ -9,9 +9,11 @@ from gangplan.kube.cluster import KubeCluster
 from gangplan.kube.launch import Launch
 from gangplan.kube.launcher import Launcher
 from gangplan.kube.logs import LogKeeper
+from gangplan.kube.outcome import replica_name
 from gangplan.kube.patience import Patience
 from gangplan.kube.progress import Told, leader_of
 from gangplan.kube.submission import Submission
+from gangplan.kube.waited_for import WaitedFor
 from gangplan.verdict import Pace, ask, keep_waiting
 
 POLL_S = 1.0
@@ -69,6 +71,8 @@ class Following:
         self.placement: Mapping[str, tuple[str, ...]] | None = None
         self.is_bound = False
         self._told, self._run_id = Told(tell), wanted.run_id
+        self._tell, self._clock = tell, cluster.clock
+        self._waited_for: WaitedFor | None = None
         self._keeps_logs = True
         self._launcher = Launcher(
             cluster.api,
@@ -100,9 +104,15 @@ class Following:
         self._keeps_logs = False
         return self._launcher.run_until_bound()
 
-    def cancel(self, reason: str) -> None:
-        """End a job whose replicas have not all got their nodes; see :meth:`Launcher.cancel`."""
-        self._launcher.cancel(reason)
+    def cancel(self, reason: str) -> str:
+        """End a job whose replicas have not all got their nodes; see :meth:`Launcher.cancel`.
+
+        Returns:
+            What is left of it, in words; empty: nothing, or it goes on.
+        """
+        self._waited_for = WaitedFor(self._tell, now=self._clock())
+        end = self._launcher.cancel(reason)
+        return "" if end is None or end.outcome != "Canceled" else end.reason.removeprefix(reason).strip("; ")
 
     def _look(self, seen: Seen) -> None:
         record = seen.record
@@ -112,6 +122,9 @@ class Following:
             self._told.stands(record)
         self._told(seen)
         self.is_bound = record is not None and record.phase == "Bound"
+        if self._waited_for is not None and not self.is_bound and (seen.job or seen.pods):
+            left = ", ".join(sorted(replica_name(pod) for pod in seen.pods)) or "its TFJob"
+            self._waited_for.look(f"it is taken away: waits for {left} to end", self._clock())
         if record is not None and record.reservation is not None:
             self.placement = record.reservation.placement
         if self._keeps_logs:

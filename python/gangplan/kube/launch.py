@@ -173,13 +173,14 @@ class Launch:
 
     def _is_stuck(self, seen: Seen, now: float) -> bool:
         """Whether what was deleted should be gone long since."""
-        leaving = [
-            item for item in (seen.job, *seen.pods) if item and item["metadata"].get("deletionTimestamp")
-        ]
+        about = [item["metadata"] for item in (seen.job, *seen.pods) if item]
+        leaving = [metadata for metadata in about if metadata.get("deletionTimestamp")]
         if not leaving:
             self._since.pop(_GONE, None)
             return False
-        return now - self._since.setdefault(_GONE, now) >= self.patience.gone
+        # A pod that hears nothing is well until the time is over that it was given to end.
+        given = max(metadata.get("deletionGracePeriodSeconds") or 0 for metadata in leaving)
+        return bool(now - self._since.setdefault(_GONE, now) >= self.patience.gone + given)
 
     def _given_up(
         self,
@@ -266,12 +267,15 @@ def _removal(job: Object) -> list[Action]:
 
 
 def _left(seen: Seen) -> str:
-    """What does not end, and what to do about it."""
+    """What did not end, and what to do about it."""
     pods = [f"{replica_name(pod)} on {pod['spec'].get('nodeName') or 'no node'}" for pod in seen.pods]
     names = " ".join(pod["metadata"]["name"] for pod in seen.pods)
     if not pods:
-        return "the TFJob does not end: is the training-operator running?"
-    return f"{', '.join(pods)} does not end: if its node is gone for good, kubectl delete pod --force {names}"
+        return "the TFJob did not end: is the training-operator running?"
+    return (
+        f"{', '.join(pods)} had not ended when it was last looked at: if it is still there and its node is gone for good, "
+        f"kubectl delete pod --force {names}"
+    )
 
 
 def _attempt_of(job: Object) -> int:

@@ -33,7 +33,7 @@ from gangplan.store import Store
 log = logging.getLogger(__name__)
 
 CANCEL_S = 30.0
-"""Seconds that a cancellation takes at most: somebody waits at the terminal."""
+"""Seconds that a cancellation takes at most, beyond those that pods are given to end: somebody waits at the terminal."""
 
 
 class Launcher:
@@ -86,10 +86,13 @@ class Launcher:
         """Go on until all replicas have their nodes; how it ended, if it ended before."""
         return self._go_on(until_bound=True)
 
-    def cancel(self, reason: str) -> None:
+    def cancel(self, reason: str) -> End | None:
         """End the job, with nothing left of it, and give back its room.
 
         Not if all of its replicas have their nodes: then it goes on by itself. A job that has ended is left.
+
+        Returns:
+            How it ended, with what is left of it where something is; None: it goes on.
 
         Raises:
             Unreachable: The server has not answered for some time; what is left is told.
@@ -97,7 +100,7 @@ class Launcher:
         self._launch.give_up(End(outcome="Canceled", reason=reason), spare_ended=True)
         self._launch.patience = replace(self._launch.patience, gone=CANCEL_S)
         self._deadline = self._clock() + CANCEL_S
-        self.run_until_bound()
+        return self.run_until_bound()
 
     def end(self, reason: str) -> End:
         """End the job, wherever it stands, with nothing left of it; if it has ended by itself, only record how."""

@@ -8,6 +8,7 @@ from gangplan.kube.api import Api, Object
 from gangplan.kube.kinds import CLAIM, POD, REVIEW, TFJOB
 from gangplan.kube.tensorboard import CONTAINER, LABEL, Board, board_of, board_on, pod_name, standing
 from gangplan.kube.volumes import Mount
+from gangplan.kube.waited_for import WaitedFor
 from gangplan.signals import uninterrupted
 from gangplan.tensorboard import WORD_S
 
@@ -168,20 +169,14 @@ class Showing:
             self._sleep(POLL_S)
 
     def _wait(self, until: float) -> None:
-        said, since = "", self._clock()
-        said_at = since
+        said, waited_for = "", WaitedFor(self._tell, now=self._clock(), word_s=WORD_S)
         while True:
             self.look()
             stands = standing(self._api.get(POD, self._board.name, namespace=self._board.namespace))
             if stands.is_ready:
                 return
-            now = self._clock()
-            if stands.text != said:
-                said, since, said_at = stands.text, now, now
-                self._tell(f"pod {self._board.name}: {said}{self._cure(said)}")
-            elif now - said_at >= WORD_S:
-                said_at = now
-                self._tell(f"pod {self._board.name}: {said} still, after {now - since:.0f} s")
+            said = stands.text
+            waited_for.look(f"pod {self._board.name}: {said}{self._cure(said)}", self._clock())
             if stands.is_hopeless or self._clock() > until:
                 head = f"does not answer: {said}{self._cure(said)}"
                 raise self._error(ClusterError, "\n  | ".join([head, *self._last_lines()]))

@@ -13,7 +13,6 @@ from gangplan.errors import ClusterError, Conflict, Expired, InvalidInput, NotFo
 from gangplan.gangs import Resumed
 from gangplan.kube.actions import Object
 from gangplan.kube.cluster import KubeCluster
-from gangplan.kube.deletion import WORD_S
 from gangplan.kube.follow import POLL_S, Following
 from gangplan.kube.gang_object import split_name
 from gangplan.kube.job_switch import JobSwitch, has_ended, is_suspended, is_volcanos
@@ -23,6 +22,7 @@ from gangplan.kube.launch import ending
 from gangplan.kube.outcome import state_of
 from gangplan.kube.progress import helping, waiting
 from gangplan.kube.submission import Submission
+from gangplan.kube.waited_for import WORD_S
 from gangplan.record import HOLDING, GangRecord
 from gangplan.signals import uninterrupted
 from gangplan.verdict import Pace, ask, never
