@@ -15,6 +15,13 @@ OPERATOR = (
     '"github.com/kubeflow/training-operator.git/manifests/overlays/standalone?ref=v1.9.3"'
 )
 """docs/install.md has the same; a test compares."""
+SERVES = {
+    GANG: "gangs are kept as objects of this kind",
+    GANG_QUEUE: "there can be no queues: gangs wait in one line, and one that names a queue is refused",
+    GANG_TOPOLOGY: "there can be no levels but nodes: a gang that names another is refused",
+}
+"""Why each of our kinds matters; queues and levels are optional."""
+
 OLDEST = (1, 30)
 """The first version in which the affinity of a pod behind a scheduling gate may be narrowed without a feature gate."""
 
@@ -46,10 +53,12 @@ def definitions(exam: Exam, version: str) -> Iterator[Finding]:
     for kind in (GANG, GANG_QUEUE, GANG_TOPOLOGY):
         name = f"{kind.plural}.{kind.api_version.partition('/')[0]}"
         if not exam.is_served(kind):
-            yield fault(
+            is_needed = kind == GANG or (kind == GANG_QUEUE and bool(exam.queue))
+            tell = fault if is_needed else warning
+            yield tell(
                 "crds",
                 f"the kind {kind.name} ({kind.api_version}) is not installed",
-                why="gangs are kept, and their queues and levels read, as objects of these kinds",
+                why=SERVES[kind],
                 cure=f"{INSTALL}    # from a checkout of gangplan {version}",
             )
             continue
