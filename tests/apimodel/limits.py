@@ -14,24 +14,25 @@ _SIDES = ("requests", "limits")
 
 def complete(store: Store, pod: Object) -> None:
     """Write into a pod what it is given; a request that is left out beside a limit is that limit already."""
-    for container in _containers(pod):
+    items = list(_items(store, pod, "Container"))
+    for container in _containers(pod) if items else ():
         amounts = container.setdefault("resources", {})
         limits = dict(amounts.get("limits") or {})
         requests = limits | (amounts.get("requests") or {})
-        for item in _items(store, pod, "Container"):
+        for item in items:
             default = (item.get("max") or {}) | (item.get("default") or {})
             asked = (item.get("min") or {}) | default | (item.get("defaultRequest") or {})
             limits, requests = default | limits, asked | requests
-        amounts |= {"limits": limits, "requests": requests} if limits or requests else {}
+        amounts |= {"limits": limits, "requests": requests}
 
 
 def refusals(store: Store, pod: Object) -> Iterator[str]:
     """Why the LimitRanges of its namespace do not admit a pod that is complete."""
-    each = [container["resources"] for container in _containers(pod)]
+    each = [container.get("resources") or {} for container in _containers(pod)]
     for item in _items(store, pod, "Container"):
         for amounts in each:
             yield from _refused(item, "Container", {side: [amounts] for side in _SIDES})
-    together = [container["resources"] for container in pod["spec"]["containers"]]
+    together = [container.get("resources") or {} for container in pod["spec"].get("containers") or ()]
     for item in _items(store, pod, "Pod"):
         yield from _refused(item, "Pod", dict.fromkeys(_SIDES, together))
 

@@ -213,6 +213,24 @@ def test_an_annotation_for_a_role_that_the_job_does_not_have_is_refused(cluster)
     assert "--eci-spec: 'ps=2-4Gi' is about a role that the job does not have; it has worker" in told
 
 
+def test_a_profile_for_virtual_nodes_and_a_flag_that_keeps_pods_away_from_them_contradict(cluster):
+    with_prices(cluster)
+    words = ("--workers", "1", "--profile", "ask-eci", "--cci-burst")
+    told = " ".join(cluster(*JOB, *words, "off", code=3).stderr.split())
+    assert "--profile: must not be virtual-kubelet, as --profile ask-eci has it, where" in told
+    assert "(--cci-burst off)" in told
+    assert answer(cluster, *words, "enforce")[0] == {"cloud"}
+
+
+def test_flags_that_are_given_once_for_each_role_say_so(cluster):
+    told = cluster(
+        *JOB, "--workers", "1", "--ps", "1", "--cci-burst", "worker=enforce,ps=off",
+        "--eci-spec", "worker=2-4Gi,ps=2-4Gi", code=3,
+    ).stderr  # fmt: skip
+    assert told.count(": give the flag once for each role") == 2
+    assert "begins with no role" not in told
+
+
 def test_whether_a_gang_may_be_split_is_yes_or_no(cluster, tmp_path):
     job = yaml.safe_load((EXAMPLES / "resnet50-benchmark-tfjob.yaml").read_text())
     job["metadata"]["annotations"] = {"gangplan.dev/allow-split": "maybe"}

@@ -211,6 +211,7 @@ _IN_ROLE = (
     (r".*\.env\b.*", "--env"),
     (r".*\.command\b.*", "COMMAND"),
     (r".*\.(volumes|volumeMounts)\b.*", "--volume"),
+    (r".*\.nodeSelector\b.*", "--profile"),
 )
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gangplan.errors import InvalidInput, Problem
-from gangplan.kube.names import CCI_BURST, ECI_IMAGE_CACHE, ECI_SPECS, REPLICA_TYPES, ROLES
+from gangplan.kube.names import CCI_BURST, ECI_IMAGE_CACHE, ECI_SPECS, PROFILE, REPLICA_TYPES, ROLES
+from gangplan.kube.paths import below
 from gangplan.kube.pod_profile import ALL, PodWords, Profile
 from gangplan.node_kinds import NODE_TYPE, VIRTUAL, Kind, asked_by, held_to
 from gangplan.snapshot import Gang, Role
@@ -60,6 +61,8 @@ def cloud_words(
         name, _, specs = text.partition("=")
         if not _SPECS.fullmatch(specs):
             message = f"must be ROLE=SPEC,…, such as worker=ecs.gn7i-c8g1.2xlarge, not {text!r}"
+            if text.count("=") > 1:
+                message += ": give the flag once for each role"
             problems.append(Problem("--eci-spec", "BAD_VALUE", message))
         elif (role := role_of(name, "--eci-spec", text)) is not None:
             if ECI_SPECS in words.get(role, PodWords()).annotations:
@@ -69,6 +72,12 @@ def cloud_words(
         add(ALL, PodWords(annotations={ECI_IMAGE_CACHE: "true"}))
     for text in bursts:
         name, equals, mode = text.rpartition("=")
+        if "," in text:
+            message = (
+                f"must be one mode, for one role or for all, not {text!r}: give the flag once for each role"
+            )
+            problems.append(Problem("--cci-burst", "BAD_VALUE", message))
+            continue
         if mode not in BURSTS:
             message = (
                 f"must be {', '.join(BURSTS)}, or one of them for a role, such as worker=auto, not {text!r}"
@@ -92,6 +101,22 @@ def bursting(gang: Gang, manifest: Mapping[str, Any]) -> Gang:
         gang = held_to(gang, kind, roles)
         gang = asked_by(gang, f"--cci-burst {mode}", roles)
     return gang
+
+
+def both_kinds(manifest: Mapping[str, Any]) -> Iterator[Problem]:
+    """Roles that must lie on virtual nodes, by their selector, and may not, by the label of their pods."""
+    profile = (manifest["metadata"].get("annotations") or {}).get(PROFILE)
+    by = f", as --profile {profile} has it" if profile else ""
+    bursts = {role for role, words in _words(manifest) if words.get(CCI_BURST) == "off"}
+    for kind, spec in manifest["spec"]["tfReplicaSpecs"].items():
+        selector = spec["template"]["spec"].get("nodeSelector") or {}
+        if ROLES[kind.lower()] in bursts and selector.get(NODE_TYPE) == VIRTUAL:
+            message = (
+                f"must not be {VIRTUAL}{by}, where {CCI_BURST} is off (--cci-burst off), which keeps its pods away from "
+                "virtual nodes: give one of both"
+            )
+            path = f"{below('$.spec.tfReplicaSpecs', kind)}.template.spec.nodeSelector.{NODE_TYPE}"
+            yield Problem(path, "CONTRADICTION", message)
 
 
 def unheard(gang: Gang, manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from gangplan.kube.enforce import gated, labelled
 from gangplan.kube.gang_object import full_name
 from gangplan.kube.names import GANG_LABEL, RUN_ID, VOLCANO
 from gangplan.kube.peers import without_kueue
-from gangplan.kube.serverless import bursting, unheard
+from gangplan.kube.serverless import both_kinds, bursting, unheard
 from gangplan.kube.tfjob import gang
 from gangplan.snapshot import Gang
 
@@ -76,6 +76,7 @@ def submission(
             "binds the pods, or volcano"
         )
     problems = [*_shapes(manifest), *_contradictions(manifest, enforcement)]
+    problems = problems or list(both_kinds(manifest))
     if problems:
         raise InvalidInput(problems, "TFJob")
     metadata = dict(manifest["metadata"])
