@@ -13,12 +13,11 @@ _SIDES = ("requests", "limits")
 
 
 def complete(store: Store, pod: Object) -> None:
-    """Write into a pod what it is given; a request that is left out beside a limit is that limit already."""
+    """Write into a pod what it is given."""
     items = list(_items(store, pod, "Container"))
     for container in _containers(pod) if items else ():
         amounts = container.setdefault("resources", {})
-        limits = dict(amounts.get("limits") or {})
-        requests = limits | (amounts.get("requests") or {})
+        limits, requests = _amounts(container).values()
         for item in items:
             default = (item.get("max") or {}) | (item.get("default") or {})
             asked = (item.get("min") or {}) | default | (item.get("defaultRequest") or {})
@@ -28,11 +27,11 @@ def complete(store: Store, pod: Object) -> None:
 
 def refusals(store: Store, pod: Object) -> Iterator[str]:
     """Why the LimitRanges of its namespace do not admit a pod that is complete."""
-    each = [container.get("resources") or {} for container in _containers(pod)]
+    each = [_amounts(container) for container in _containers(pod)]
     for item in _items(store, pod, "Container"):
         for amounts in each:
             yield from _refused(item, "Container", {side: [amounts] for side in _SIDES})
-    together = [container.get("resources") or {} for container in pod["spec"].get("containers") or ()]
+    together = [_amounts(container) for container in pod["spec"].get("containers") or ()]
     for item in _items(store, pod, "Pod"):
         yield from _refused(item, "Pod", dict.fromkeys(_SIDES, together))
 
@@ -41,7 +40,7 @@ def _refused(
     item: Mapping[str, Any], what: str, found: Mapping[str, list[Mapping[str, Any]]]
 ) -> Iterator[str]:
     def asked(side: str, resource: str) -> int | None:
-        said = [each[side][resource] for each in found[side] if resource in (each.get(side) or {})]
+        said = [each[side][resource] for each in found[side] if resource in each[side]]
         return sum(units(resource, text) for text in said) if said else None
 
     for resource, text in (item.get("min") or {}).items():
@@ -60,6 +59,13 @@ def _refused(
         request, limit = asked("requests", resource), asked("limits", resource)
         if not request or not limit or Fraction(limit, request) > Fraction(str(text)):
             yield f"{resource} max limit to request ratio per {what} is {text}, but {limit} of {request}"
+
+
+def _amounts(container: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Requests and limits; a request that is left out beside a limit is that limit."""
+    said = container.get("resources") or {}
+    limits = said.get("limits") or {}
+    return {"limits": limits, "requests": limits | (said.get("requests") or {})}
 
 
 def _items(store: Store, pod: Object, what: str) -> Iterator[Mapping[str, Any]]:
