@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from apimodel import limit_cases
 from apimodel.server import ApiServer, Fault
 from builders import tfjob
 from cli.clusters import CRDS, Commands, new_server
@@ -372,48 +373,17 @@ def test_a_default_of_ours_that_a_limit_range_does_not_allow_is_told_before_it_w
     assert "may start" in cluster(*words, "--dry-run").stdout, "who may not know finds out when pods are made"
 
 
-AMOUNTS = [
-    {},
-    {"requests": {"memory": "512Mi"}},
-    {"requests": {"memory": "1536"}, "limits": {"memory": "3Ki"}},
-    {"requests": {"memory": "1Mi"}, "limits": {"memory": "3Mi"}},
-    {"limits": {"memory": "256Mi"}},
-    {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "64Mi"}},
-    {"requests": {"cpu": "250m", "memory": "100Mi"}},
-    {"requests": {"cpu": "7"}},
-]
-LIMITS = [
-    {"default": {"memory": "128Mi"}},
-    {"max": {"memory": "256Mi"}, "defaultRequest": {"memory": "64Mi"}},
-    {"min": {"memory": "2Mi", "cpu": "20m"}},
-    {"max": {"cpu": "2"}, "min": {"cpu": "100m"}},
-    {"maxLimitRequestRatio": {"cpu": "4"}},
-    {"maxLimitRequestRatio": {"memory": "1.5"}, "default": {"memory": "150Mi"}},
-    {"maxLimitRequestRatio": {"memory": "2"}, "max": {"memory": "1Gi"}},
-]
-
-
-@pytest.mark.parametrize("limits", LIMITS, ids=str)
-@pytest.mark.parametrize("of", ["Container", "Pod"])
+@pytest.mark.parametrize("limits", limit_cases.LIMITS, ids=str)
+@pytest.mark.parametrize("of", limit_cases.OF)
 def test_what_a_limit_range_is_said_to_forbid_is_what_the_server_refuses(cluster, limits, of):
     """With a second container, whose share counts where the limits are those of whole pods."""
-    allowed = {field: value for field, value in limits.items() if of == "Container" or "efault" not in field}
-    add_limits(cluster, type=of, **allowed)
+    add_limits(cluster, **limit_cases.item(of, limits))
     said, judged = [], []
-    for amounts in AMOUNTS:
-        manifest = job(replicas=1, **container(resources=amounts))
-        template = manifest["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]
-        more = {"requests": {"cpu": "100m", "memory": "3Mi"}, "limits": {"cpu": "200m", "memory": "4Mi"}}
-        template["containers"].append({"name": "beside", "image": "i", "resources": more})
+    for pod in limit_cases.pods("default"):
+        manifest = job(replicas=1, template={"spec": pod["spec"]})
         Path("job.yaml").write_text(yaml.safe_dump(manifest))
         said.append(cluster.run("submit", "job.yaml", "--dry-run").exit_code == 3)
-        pod = {"metadata": {"name": "p", "namespace": "default"}, "spec": template}
-        try:
-            cluster.server.would_create(POD, pod)
-        except Refused:
-            judged.append(True)
-        else:
-            judged.append(False)
+        judged.append(limit_cases.is_refused(cluster.server, pod))
     assert said == judged
 
 

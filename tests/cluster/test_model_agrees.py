@@ -11,7 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
+from apimodel import limit_cases
 from apimodel.definition import CONFIG_MAP
+from apimodel.server import ApiServer
 
 from cluster.agreement import WIDGETS, Sequence, name_of, wait_until
 from cluster.bed.outside import Cluster
@@ -19,7 +21,7 @@ from cluster.random_operations import WIDGET
 from cluster.world import OF_EVERY_NAMESPACE
 from gangplan.errors import NotFound, NotInstalled
 from gangplan.kube.client import Connection, connect
-from gangplan.kube.kinds import NAMESPACE, POD, Kind
+from gangplan.kube.kinds import LIMIT_RANGE, NAMESPACE, POD, Kind
 
 SEQUENCES = 500
 OPERATIONS = 30
@@ -129,3 +131,24 @@ def test_the_model_and_a_real_api_server_agree(
         lines = [head, *(f"{count:8} {what}" for what, count in sorted(counts.items()))]
         sys.stdout.write("\n".join(["", *lines, ""]))
     assert set(SEEN) <= set(counts), f"never seen: {sorted(set(SEEN) - set(counts))}"
+
+
+def test_the_model_and_a_real_api_server_agree_on_what_limit_ranges_refuse(
+    real_server: list[Connection],
+) -> None:
+    """So what submit says of them, which is compared with the model elsewhere, is what a server does."""
+    cases = [limit_cases.item(of, limits) for of in limit_cases.OF for limits in limit_cases.LIMITS]
+    names = [f"limits-{place}" for place in range(len(cases))]
+    prepare(real_server[0], names)
+    model = ApiServer(namespaces=names)
+    verdicts: dict[str, list[list[bool]]] = {}
+    for name, item in zip(names, cases, strict=True):
+        body = {"metadata": {"name": "limits", "namespace": name}, "spec": {"limits": [item]}}
+        for server in (real_server[0], model):
+            server.create(LIMIT_RANGE, {"apiVersion": "v1", "kind": "LimitRange", **body})
+            refused = [limit_cases.is_refused(server, pod) for pod in limit_cases.pods(name)]
+            verdicts.setdefault(f"{name}: {item}", []).append(refused)
+    assert {name: real for name, (real, _) in verdicts.items()} == {
+        name: modelled for name, (_, modelled) in verdicts.items()
+    }
+    assert {answer for real, _ in verdicts.values() for answer in real} == {True, False}
