@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from gangplan.pipeline import compile_pipeline
-from gangplan.steps.scaling import TOLD_OF
-from gangplan.steps.scaling_request import TRAINERS
+from gangplan.steps.scaling_request import TOLD_OF, TRAINERS
 from gangplan.steps.sweep_request import METRICS
 from gangplan.steps.training import STRATEGIES
 from gangplan.steps.what_if import SOURCES

@@ -178,8 +178,18 @@ def _spec(package: Path) -> dict[str, Any]:
 
 
 def _plain(item: Mapping[str, Any], value: Any) -> Any:
-    """KFP writes whole numbers as 2.0."""
-    return int(value) if item["parameterType"] == "NUMBER_INTEGER" and value is not None else value
+    """KFP writes whole numbers as 2.0, also those in lists and mappings."""
+    if item["parameterType"] == "NUMBER_INTEGER":
+        return None if value is None else int(value)
+    return _whole(value) if item["parameterType"] in {"LIST", "STRUCT"} else value
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def read_arguments(

@@ -7,7 +7,7 @@ import pytest
 from kfpserver.progress import Plan
 from kfpserver.server import serving
 from kfpserver.terminal import REFUSED, Terminal
-from runs import interrupt, start, until
+from runs import interrupt, job, start, until
 
 from gangplan.cli.kubeflow_options import ServerFlags
 from gangplan.kubeflow.follow import Known, follow
@@ -94,6 +94,40 @@ def test_runs_of_an_experiment_share_it(terminal):
 def test_wrong_arguments_are_told_before_the_server_is_asked(terminal, argument, told):
     assert told in terminal("run", "-p", argument, code=3)
     assert terminal.server.answers == []
+
+
+@pytest.mark.parametrize("command", [("run",), ("run", "--dry-run"), ("schedule", "--every", "1d")])
+@pytest.mark.parametrize(
+    ("pipeline", "given", "paths"),
+    [
+        (
+            "train",
+            {"role_worker_memory": "xx", "role_worker_count": "-3", "train_epochs": "0", "nope": "1"},
+            ["nope", "role_worker_count", "role_worker_memory", "train_epochs"],
+        ),
+        ("train", {"volume_claim": "", "tfjob_yaml": "kind: Pod"}, ["tfjob_yaml", "volume_claim"]),
+        ("sweep", {"sweep_trials": '[{"foo": 1}]'}, ["sweep_trials[0].foo"]),
+        ("scaling_study", {"study_worker_counts": "[0]"}, ["study_worker_counts[0]"]),
+        ("what_if", {"cluster_source": "snapshot", "cluster_snapshot": "mine.yaml"}, ["cluster_snapshot"]),
+    ],
+)
+def test_arguments_are_judged_as_the_steps_would_before_anything_is_uploaded(
+    terminal, monkeypatch, command, pipeline, given, paths
+):
+    """In a notebook of the cluster too, where this process is no step."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.delenv("GANGPLAN_HOME")
+    flags = [word for name, value in given.items() for word in ("-p", f"{name}={value}")]
+    told = terminal(command[0], pipeline, *command[1:], *flags, code=3)
+    for path in paths:
+        assert f"  {path}: " in told, told
+    assert terminal.server.answers == []
+
+
+def test_parameters_that_a_tfjob_makes_moot_are_told(terminal):
+    text = job(worker=["true"])
+    told = terminal("run", "-p", f"tfjob_yaml={text}", "-p", "train_epochs=3", "--dry-run")
+    assert "not looked at, since a TFJob is given that says it: train_epochs" in told
 
 
 def test_a_run_is_watched_to_its_end(terminal):

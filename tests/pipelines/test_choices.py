@@ -26,6 +26,11 @@ def test_the_run_form_offers_what_a_parameter_may_be():
     assert set(CHOICES) == {item.name for item in offered}
 
 
+def test_whole_numbers_in_lists_are_shown_as_such():
+    shown = parameters(packaged("scaling_study"))["study_worker_counts"].default
+    assert [str(value) for value in shown] == ["1", "2"]
+
+
 def test_the_sdk_reads_choices_and_keeps_them():
     """Its client sends what it has read, not the file."""
     loaded = components.load_component_from_file(str(packaged("train")))

@@ -132,6 +132,12 @@ def test_all_wrong_trials_are_named_before_anything_starts(tmp_path):
         assert f"  {path}: " in done.stderr, path
 
 
+def test_a_sweep_of_nothing_is_refused(tmp_path):
+    done = gangplan(tmp_path / "h", "run", "--local", "sweep", "-p", "sweep_trials=[]", "-p", "sweep_grid={}")
+    assert done.returncode == 3
+    assert "sweep_grid: must have values to try, or sweep_trials trials" in done.stderr
+
+
 def test_values_that_no_training_can_have_are_told_with_their_trial(tmp_path):
     given = ("-p", 'sweep_trials=[{}, {"train_epochs": 0}, {"role_ps_count": 1, "role_worker_count": 0}]')
     done = gangplan(tmp_path / "h", "run", "--local", "sweep", *given, "-p", "role_worker_memory=much")

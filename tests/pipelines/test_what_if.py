@@ -157,10 +157,14 @@ def test_no_gang_to_compare_is_told(tmp_path):
     assert "no gang waits in this cluster" in done.stderr
 
 
-@pytest.mark.parametrize("pipeline", ["compare_placements", "scaling_study", "sweep", "what_if"])
-def test_a_dry_run_judges_the_arguments_and_writes_nothing(pipeline, tmp_path):
+def dry(home: Path, pipeline: str, *words: str) -> tuple[int, dict]:
+    done = gangplan(home, "run", "--local", pipeline, "--dry-run", "-o", "json", *words)
+    return done.returncode, json.loads(done.stdout or "{}")
+
+
+def test_a_dry_run_of_what_launches_nothing_judges_the_arguments_alone(tmp_path):
     home = tmp_path / "h"
-    done = gangplan(home, "run", "--local", pipeline, "--dry-run")
+    done = gangplan(home, "run", "--local", "compare_placements", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "all arguments are sound" in done.stdout
     assert not home.exists()
@@ -171,3 +175,95 @@ def test_servers_that_nobody_trains_with_are_no_gang(pipeline, tmp_path):
     done = gangplan(tmp_path / "home", "run", "--local", pipeline, "-p", "role_worker_count=0")
     assert done.returncode == 3
     assert "role_worker_count: somebody must train" in done.stderr
+
+
+def test_a_dry_run_of_what_if_is_its_answer_and_writes_nothing(tmp_path):
+    home = tmp_path / "h"
+    code, found = dry(home, "what_if", "-p", "role_worker_count=1")
+    assert (code, len(found["plan"]["placements"])) == (0, 1)
+    code, found = dry(
+        home,
+        "what_if",
+        "-p",
+        "cluster_source=made_up",
+        "-p",
+        "role_worker_count=9",
+        "-p",
+        "role_worker_gpus=1",
+    )
+    (refused,) = found["plan"]["rejections"].values()
+    assert code == 1
+    assert "8 workers instead of 9" in refused["changes"][0]["text"]
+    assert not home.exists()
+
+
+def test_a_dry_run_of_a_study_answers_for_each_gang_that_is_unlike_the_others(tmp_path):
+    home = tmp_path / "h"
+    code, found = dry(home, "scaling_study", "-p", "study_worker_counts=[1,400]", "-p", "study_repeats=2")
+    assert code == 1
+    fits = {each["about"]: bool(each["plan"]["placements"]) for each in found["gangs"]}
+    assert fits == {"worker=1": True, "worker=400": False}
+    code, found = dry(
+        home, "sweep", "-p", 'sweep_trials=[{"role_worker_count": 1}, {"role_worker_count": 2}]'
+    )
+    assert code == 0
+    assert [each["about"] for each in found["gangs"]] == [
+        "trial 0, trial 1, trial 2",
+        "trial 3, trial 4, trial 5",
+    ]
+    assert not home.exists()
+
+
+def test_a_file_is_the_cluster_that_is_asked_and_that_of_this_machine_stays(tmp_path):
+    home, file = tmp_path / "h", tmp_path / "c.yaml"
+    file.write_text("nodes: [{name: theirs, allocatable: {cpu: '64', memory: 64Gi}}]\n")
+    code, result, told = train(home, "what_if", "--cluster", str(file))
+    assert code == 0, told
+    (placed,) = result["plan"]["placements"].values()
+    assert {node for nodes in placed.values() for node in nodes} == {"theirs"}
+    done = gangplan(home, "run", "--local", "what_if", "--dry-run")
+    assert "node-0" in done.stdout
+    assert "theirs" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "contradiction", ["cluster_source=made_up", "cluster_source=live", "cluster_snapshot=x"]
+)
+def test_two_words_about_the_cluster_are_refused(contradiction, tmp_path):
+    words = ("--cluster", str(RACKS), "-p", contradiction)
+    done = gangplan(tmp_path / "h", "run", "--local", "compare_placements", *words)
+    assert done.returncode == 2
+    assert contradiction in done.stderr
+    assert not (tmp_path / "h").exists()
+
+
+def test_a_comparison_on_a_file_knows_its_queues_and_levels(tmp_path):
+    code, result, told = train(
+        tmp_path / "h",
+        "compare_placements",
+        *("--tfjob", str(ROOT / "examples" / "mnist-tfjob.yaml"), "-p", "gang_copies=2"),
+        *("--cluster", str(ROOT / "examples" / "gpu-nodes.yaml"), "-p", "role_worker_count=3"),
+    )
+    assert code == 0, told
+    assert len(result["found"]["rows"]) == 4
+    assert "not looked at, since a TFJob is given that says it: role_worker_count" in told
+
+
+def test_unknown_names_and_wrong_values_are_told_at_once(tmp_path):
+    given = {"role_worker_cpu": "abc", "role_worker_memory": "1X", "nope": "3", "role_ps_count": "two"}
+    flags = [word for name, value in given.items() for word in ("-p", f"{name}={value}")]
+    for pipeline in ("what_if", "train"):
+        done = gangplan(tmp_path / "h", "run", "--local", pipeline, *flags)
+        assert done.returncode == 3
+        assert "4 problems" in done.stderr
+        for name in given:
+            assert done.stderr.count(f"  {name}: ") == 1, name
+
+
+def test_a_snapshot_that_is_not_given_is_missed(tmp_path):
+    done = gangplan(tmp_path / "h", "run", "--local", "what_if", "-p", "cluster_source=snapshot")
+    assert done.returncode == 3
+    assert (
+        "cluster_snapshot: must be a snapshot or the path of one, since cluster_source is snapshot"
+        in done.stderr
+    )

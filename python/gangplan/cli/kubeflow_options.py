@@ -3,13 +3,14 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
 from gangplan.cli import completion
 from gangplan.cli.flag_groups import flag
+from gangplan.cli.run import pairs, tell_what_is_not_looked_at
 from gangplan.config import settings
 from gangplan.errors import NotFound
 from gangplan.kubeflow.access import access
@@ -103,6 +104,25 @@ def package_file(name: str) -> Path:
     path = Path(name) if name.endswith((".yaml", ".yml")) else packaged(name)
     parameters(path)
     return path
+
+
+def read_arguments(name: str, words: list[str] | None, home: Path | None = None) -> dict[str, Any]:
+    """Read the arguments of a run on Kubeflow, as NAME=VALUE; they are judged as its steps will judge them.
+
+    Raises:
+        InvalidInput: Some are wrong; all of them are named.
+    """
+    from gangplan.steps import arguments
+
+    path, chosen = package_file(name), settings(home=home)
+    values = arguments.read_sound(
+        path,
+        pairs(words or []),
+        local=False,
+        judge=lambda values: arguments.see_that_they_are_sound_on_kubeflow(values, chosen=chosen),
+    )
+    tell_what_is_not_looked_at(values, values)
+    return values
 
 
 def read_package(name: str, image: str | None) -> Package:

@@ -19,15 +19,13 @@ from gangplan.cli.kubeflow_options import (
     ServiceAccount,
     Watch,
     find_run,
-    package_file,
+    read_arguments,
     read_package,
 )
 from gangplan.cli.options import Context, Home, Kubeconfig, Output
 from gangplan.cli.pipeline_view import Beside, as_data, end, follow_run, show
-from gangplan.cli.run import pairs
 from gangplan.config import settings
 from gangplan.errors import NotFound, Refused
-from gangplan.pipeline import read_arguments
 
 
 @exits.guarded
@@ -58,7 +56,7 @@ def run(
 
     Example: gangplan pipeline run train -p role_worker_count=4 --watch
     """
-    arguments = read_arguments(package_file(name), pairs(parameter or []), local=False)
+    arguments = read_arguments(name, parameter, home)
     package = read_package(name, image)
     wanted = title or f"{package.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     if dry_run:

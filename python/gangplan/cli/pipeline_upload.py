@@ -15,15 +15,13 @@ from gangplan.cli.kubeflow_options import (
     Pipeline,
     ServerFlags,
     ServiceAccount,
-    package_file,
+    read_arguments,
     read_package,
 )
 from gangplan.cli.options import Output
-from gangplan.cli.run import pairs
 from gangplan.cli.tidy import seconds
 from gangplan.errors import ConfigError
 from gangplan.kubeflow.cron import read_cron
-from gangplan.pipeline import read_arguments
 
 
 class Listed(StrEnum):
@@ -144,7 +142,7 @@ def schedule(
     Example: gangplan pipeline schedule train --cron "30 2 * * *" -p train_epochs=20
     """
     trigger = _trigger(cron, every)
-    arguments = read_arguments(package_file(name), pairs(parameter or []), local=False)
+    arguments = read_arguments(name, parameter)
     package = read_package(name, image)
     wanted = title or f"{package.name}: {cron or f'every {every}'}"
     told: dict[str, Any] = {"schedule": wanted, "trigger": trigger, "arguments": arguments}

@@ -1,5 +1,6 @@
 """gangplan run --local: a pipeline on this machine."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,7 +40,11 @@ def run(
         Path | None, typer.Option("--tfjob", help="A TFJob manifest to run; short for -p tfjob_yaml=…")
     ] = None,
     cluster: Annotated[
-        Path | None, typer.Option("--cluster", help="Virtual nodes, topology, queues as a snapshot file.")
+        Path | None,
+        typer.Option(
+            "--cluster",
+            help="Snapshot file: the virtual nodes from now on; of what launches nothing, what is asked.",
+        ),
     ] = None,
     parameters: Annotated[
         bool, typer.Option("--parameters", help="List the pipeline's parameters and end.")
@@ -63,8 +68,7 @@ def run(
         return
     from gangplan.kube.tfjob import read as read_tfjob
     from gangplan.local.cluster import read_cluster
-    from gangplan.steps.arguments import judged, see_that_they_are_sound
-    from gangplan.steps.training import PARAMETERS
+    from gangplan.steps.arguments import judged, read_sound, see_that_they_are_sound
 
     if not local:
         raise ConfigError("--local runs it on this machine; on Kubeflow: gangplan pipeline run")
@@ -77,20 +81,62 @@ def run(
     known = pipelines.parameters(package)
     if tfjob is not None and "study_trainer" in known:
         given.setdefault("study_trainer", "tfjob")
-    arguments = pipelines.read_arguments(package, given, judged_later=judged(known))
-    chosen = settings(home=home)
-    nodes = read_cluster(cluster) if cluster is not None else None
-    if dry_run and judged(known) == set(PARAMETERS):
-        _dry_run(package, arguments, chosen, nodes, output)
-        return
+    nodes = None
+    if cluster is not None and "cluster_source" in known:
+        _ask_about(cluster, given)
+    elif cluster is not None:
+        nodes = read_cluster(cluster)
     if dry_run and not judged(known):
         raise ConfigError("--dry-run knows the pipelines that come with gangplan")
+    chosen = settings(home=home)
+    arguments = read_sound(
+        package,
+        given,
+        judge=lambda values: see_that_they_are_sound(values, chosen=chosen, cluster=nodes),
+    )
     values = {name: item.default for name, item in known.items()} | arguments
-    see_that_they_are_sound(values, chosen=chosen, cluster=nodes)  # before anything starts
+    tell_what_is_not_looked_at(given, values)
     if dry_run:
-        _tell_arguments(values, output)
+        _dry_run(values, chosen, nodes, output)
         return
+    if not quiet and values.get("cluster_source", "live") == "live":
+        render.progress(_which_nodes(chosen, nodes, cluster))
     _run(package, arguments, chosen, nodes, quiet=quiet, output=output)
+
+
+def _ask_about(cluster: Path, given: dict[str, str]) -> None:
+    """Let a file be the cluster of a pipeline that launches nothing; that of this machine stays as it is."""
+    for name, same in (("cluster_source", "snapshot"), ("cluster_snapshot", None)):
+        if given.get(name, same) != same:
+            raise ConfigError(
+                f"--cluster {cluster} says which cluster is asked, and so does -p {name}={given[name]:.60}: give one"
+            )
+    text = cluster.read_text(encoding="utf-8")
+    is_short = len(text) < 50_000  # a longer one is too much for an argument of the step
+    given |= {
+        "cluster_source": "snapshot",
+        "cluster_snapshot": text if is_short else str(cluster.absolute()),
+    }
+
+
+def _which_nodes(chosen: Settings, nodes: Snapshot | None, cluster: Path | None) -> str:
+    """Which nodes count: those of the local cluster, and whether they have just been told."""
+    from gangplan.local.cluster import divide_machine
+    from gangplan.local.store import LocalStore
+
+    there = nodes or (LocalStore(chosen.store).cluster() if chosen.store.exists() else None)
+    names = [node.name for node in (there or divide_machine()).nodes]
+    some = ", ".join(names[:4]) + (f", … ({len(names)})" if len(names) > 4 else "")
+    whence = f", which has those of {cluster} from now on" if cluster is not None else ""
+    return f"nodes: {some}; of the local cluster in {chosen.home}{whence}"
+
+
+def tell_what_is_not_looked_at(given: Iterable[str], values: Mapping[str, Any]) -> None:
+    """Say which parameters were given in vain."""
+    from gangplan.steps.arguments import not_looked_at
+
+    if names := not_looked_at(given, values):
+        render.progress(f"not looked at, since a TFJob is given that says it: {', '.join(names)}")
 
 
 def _run(
@@ -113,7 +159,7 @@ def _run(
         if result.found is not None:
             render.table(result.found.header, result.found.rows)
         own = "gang" if result.found is None else "run"
-        lines = [("outcome", result.outcome), (own, result.gang), ("reason", result.reason)]
+        lines = [("outcome", result.outcome), (own, result.gang), ("reason", result.reason or "–")]
         if result.accuracy is not None and result.accuracy >= 0:
             lines.append(("accuracy", f"{result.accuracy:.4f}"))
         lines += [(name, str(getattr(result, name) or "–")) for name in ("model", "events", "report")]
@@ -121,29 +167,25 @@ def _run(
     raise typer.Exit(exits.code_of_outcome(result.outcome, result.error))
 
 
-def _dry_run(
-    package: Path, arguments: dict[str, Any], chosen: Settings, nodes: Snapshot | None, output: render.Format
-) -> None:
-    from gangplan.pipeline import parameters
-    from gangplan.steps.preview import preview
+def _dry_run(values: dict[str, Any], chosen: Settings, nodes: Snapshot | None, output: render.Format) -> None:
+    from gangplan.steps.dry_run import answers
 
-    values = {name: item.default for name, item in parameters(package).items()} | arguments
-    told, plan = preview(values, chosen=chosen, cluster=nodes)
-    if output is render.Format.TABLE:
-        render.say(told.as_text())
+    found = answers(values, chosen=chosen, cluster=nodes)
+    if output is not render.Format.TABLE:
+        if len(found) == 1 and not found[0].about:
+            render.emit({"arguments": values, "plan": found[0].plan}, output)
+        else:
+            gangs = [{"about": each.about, "plan": each.plan} for each in found]
+            render.emit({"arguments": values, "gangs": gangs}, output)
+    elif not found:
+        render.say("all arguments are sound; it launches nothing: run it without --dry-run")
     else:
-        render.emit({"arguments": values, "plan": plan}, output)
-    if told.gang in plan.rejections:
+        parts = [
+            f"{each.about}: {each.told.as_text()}" if each.about else each.told.as_text() for each in found
+        ]
+        render.say("\n\n".join(parts))
+    if any(each.told.gang in each.plan.rejections for each in found):
         raise typer.Exit(exits.NO)
-
-
-def _tell_arguments(values: dict[str, Any], output: render.Format) -> None:
-    if output is render.Format.TABLE:
-        render.say(
-            "all arguments are sound; this pipeline runs several gangs, or none: what_if says of one where it would go"
-        )
-    else:
-        render.emit({"arguments": values}, output)
 
 
 def _list_parameters(package: Path, output: render.Format) -> None:

@@ -128,6 +128,9 @@ def follow(
         is_first = not told.states
         for step in run.steps:
             before = told.states.get(step.name)
+            if before != step.state == "RUNNING":  # before what it prints
+                told.states[step.name] = before = step.state
+                tell(f"{step.name}: running")
             if logs and (step.state == "RUNNING" or (before != step.state and not is_first)):
                 lines = told.new_lines(server, run, step)
                 for line in lines[-TAIL:] if is_first else lines:

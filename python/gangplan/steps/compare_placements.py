@@ -8,7 +8,6 @@ from typing import Any
 
 from gangplan.documents import encode, write_atomic
 from gangplan.errors import InvalidInput, Problem
-from gangplan.kube.tfjob import gang
 from gangplan.record_snapshot import combine
 from gangplan.report import figures
 from gangplan.report.charts import Chart
@@ -18,45 +17,16 @@ from gangplan.report.wording import count
 from gangplan.sim.comparison import POD_BY_POD, Course, alone, compare
 from gangplan.snapshot import Gang, Snapshot
 from gangplan.solver import format_quantity, solve
-from gangplan.steps import what_if
 from gangplan.steps.admit import check_names
+from gangplan.steps.comparison_request import asked
 from gangplan.steps.outcome import SUCCEEDED
-from gangplan.steps.parameters import Checker
 from gangplan.steps.place import place_of
 from gangplan.steps.process import step
-from gangplan.steps.run import MOST_GANGS, Run, clock, one_of, open_run
+from gangplan.steps.run import clock, open_run
 from gangplan.steps.study import Study, write_study
 from gangplan.store import Cluster
 
 log = logging.getLogger(__name__)
-
-PARAMETERS = what_if.GANG | what_if.CLUSTER | {"gang_copies": "copies"}
-"""Parameters of the pipeline → what :func:`asked` calls them."""
-
-
-def asked(run: Run, given: Mapping[str, Any]) -> tuple[tuple[Gang, ...], Snapshot | None]:
-    """Check what is to be compared.
-
-    Args:
-        run: The run.
-        given: The values of :data:`PARAMETERS`, by their second names.
-
-    Returns:
-        The gangs beside those that wait in the cluster, and the cluster; None: the live one.
-
-    Raises:
-        InvalidInput: Parameters are wrong; all of them are named.
-    """
-    check = Checker()
-    copies = check.whole("gang_copies", given["copies"], at_least=0, at_most=MOST_GANGS)
-    manifest = what_if.gang_asked(run, given, check)
-    cluster = what_if.cluster_asked(given, check)
-    if cluster is not None and not copies and not cluster.gangs and not check.problems():
-        check.contradiction("gang_copies", "must be at least 1: no gang waits in this cluster")
-    check.raise_if_any()
-    assert manifest is not None, "nothing is wrong with it"
-    gangs = tuple(gang(manifest, created=index, name=one_of(run, index).name) for index in range(copies))
-    return gangs, cluster
 
 
 @step

@@ -7,6 +7,7 @@ from typing import Any
 
 from gangplan.documents import write_atomic
 from gangplan.report.page import Section, Table
+from gangplan.report.wording import count
 from gangplan.runtime import ReplicaStatus
 from gangplan.steps import scaling
 from gangplan.steps.admit import mounts_of
@@ -15,7 +16,7 @@ from gangplan.steps.launch_tfjob import log_tails
 from gangplan.steps.outcome import NOT_ADMITTED, SUCCEEDED, Outcome
 from gangplan.steps.process import step
 from gangplan.steps.run import one_of, open_run
-from gangplan.steps.scaling_request import OWN, ScalingRequest, asked
+from gangplan.steps.scaling_request import EACH_WORKER, OWN, ScalingRequest, asked
 from gangplan.steps.study import Study, write_study
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,8 @@ def measure_scaling(
             ended = run_gang(place, run, index, manifest, patience=wanted.patience, tell=log.info)
             found = _measured(ended, workers, repeat, wanted)
             measured.append(found)
-            log.info("%s workers, repeat %s: %s images/s", workers, repeat, found.images_per_s or "no")
+            size = f"{count(workers, 'worker')}, repeat {repeat}"
+            log.info("%s: %s images/s", size, found.images_per_s or "no")
             if ended.status is not None:
                 told += [f"######## {ended.gang}", *log_tails(ended.status)]
                 replicas += ended.status.replicas
@@ -89,7 +91,7 @@ def _measured(ended: Ended, workers: int, repeat: int, wanted: ScalingRequest) -
         return found
     value = scaling.throughput(ended.status, wanted.pattern, wanted.told_of)
     if value is None:
-        whom = "each worker" if wanted.told_of == scaling.EACH_WORKER else "chief or worker"
+        whom = "each worker" if wanted.told_of == EACH_WORKER else "chief or worker"
         reason = f"no line in the log of {whom} has a figure where {wanted.pattern.pattern!r} looks for it"
         return scaling.Measured(workers=workers, repeat=repeat, outcome="Failed", reason=reason)
     return scaling.Measured(workers=workers, repeat=repeat, outcome=SUCCEEDED, images_per_s=value)

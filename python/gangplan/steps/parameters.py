@@ -10,6 +10,17 @@ from gangplan.errors import InvalidInput, InvalidQuantity, Problem
 from gangplan.solver import parse_quantity
 
 
+def joined(problems: Sequence[Problem], error: InvalidInput) -> InvalidInput:
+    """An error with what was found besides; what is in a document then says in which."""
+    if not problems:
+        return error
+    named = [
+        replace(each, path=f"{error.source}: {each.path}") if each.path.startswith("$") else each
+        for each in error.problems
+    ]
+    return InvalidInput([*problems, *named], "run parameters")
+
+
 class Checker:
     """Collects what is wrong with a run's parameters, so that all of it is said at once."""
 

@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,10 @@ from gangplan import admission
 from gangplan.documents import encode, to_builtins, write_atomic
 from gangplan.errors import InvalidInput, Problem
 from gangplan.kube.tfjob import gang
-from gangplan.record import new
-from gangplan.report.explanation import explain
-from gangplan.snapshot import Snapshot
+from gangplan.node_choice import Decided
+from gangplan.record import GangRecord, new
+from gangplan.report.explanation import Explanation, explain
+from gangplan.snapshot import Gang, Snapshot
 from gangplan.steps import what_if
 from gangplan.steps.admit import check_names
 from gangplan.steps.outcome import NOT_ADMITTED, SUCCEEDED, Outcome
@@ -50,6 +51,38 @@ def asked(run: Run, given: Mapping[str, Any]) -> tuple[Manifest, Snapshot | None
     return manifest, cluster
 
 
+def tried(
+    wanted: Gang, cluster: Cluster, records: Sequence[GangRecord], *, run: Run, now: float, tfjob: str
+) -> tuple[Decided, Explanation]:
+    """Decide on a gang beside all that wait and run, as the next admission cycle would.
+
+    Args:
+        wanted: The gang.
+        cluster: The cluster.
+        records: The gangs of it that are known.
+        run: The run that would ask for it.
+        now: Seconds since 1970.
+        tfjob: The user's own TFJob that describes it; empty: parameters do.
+
+    Raises:
+        InvalidInput: It names what the cluster does not know, or contradicts itself.
+    """
+    check_names(wanted, cluster)
+    record = new(wanted, uid=str(uuid.uuid4()), run_id=run.run_id, now=now)
+    decided = admission.decide(
+        cluster.snapshot,
+        [*records, record],
+        now=now,
+        terms=run.settings.terms,
+        members=cluster.members,
+        gaps=cluster.gaps,
+    )
+    if (fault := decided.unsound.get(wanted.name)) is not None:
+        asked_by = "tfjob_yaml" if tfjob.strip() else "role_worker_count"
+        raise InvalidInput([Problem(asked_by, "BAD_VALUE", fault)], "run parameters")
+    return decided, explain(wanted.name, decided.snapshot, decided.plan, kinds=decided.kinds)
+
+
 @step
 def place_only(
     *, run_id: str, job_name: str, volume: str, snapshot: str, plan: str, text: str, **given: Any
@@ -81,20 +114,7 @@ def place_only(
     else:
         cluster, records = Cluster(snapshot=given_cluster), ()
         wanted = gang(manifest, created=int(now))
-    check_names(wanted, cluster)
-    record = new(wanted, uid=str(uuid.uuid4()), run_id=run_id, now=now)
-    decided = admission.decide(
-        cluster.snapshot,
-        [*records, record],
-        now=now,
-        terms=run.settings.terms,
-        members=cluster.members,
-        gaps=cluster.gaps,
-    )
-    if (fault := decided.unsound.get(wanted.name)) is not None:
-        asked_by = "tfjob_yaml" if given["tfjob"].strip() else "role_worker_count"
-        raise InvalidInput([Problem(asked_by, "BAD_VALUE", fault)], "run parameters")
-    told = explain(wanted.name, decided.snapshot, decided.plan, kinds=decided.kinds)
+    decided, told = tried(wanted, cluster, records, run=run, now=now, tfjob=given["tfjob"])
     for line in filter(None, told.as_text().splitlines()):
         log.info("%s", line)
     write_atomic(Path(snapshot), encode(decided.snapshot, indent=2))

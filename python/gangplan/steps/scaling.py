@@ -5,16 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Final
 
 from gangplan.report.charts import Chart
 from gangplan.report.page import Table
 from gangplan.runtime import JobStatus, ReplicaStatus
 from gangplan.steps.outcome import SUCCEEDED, Outcome
-
-WHOLE_GANG, EACH_WORKER = "gang", "worker"
-TOLD_OF: Final = (WHOLE_GANG, EACH_WORKER)
-"""Of whom the figure in a log is: of the whole gang, as its leader tells it, or of each worker by itself."""
+from gangplan.steps.scaling_request import EACH_WORKER
 
 LONGEST_LINE = 10_000
 """Characters of a line that are looked at."""
@@ -67,7 +63,7 @@ def throughput(status: JobStatus, pattern: re.Pattern[str], told_of: str) -> flo
     Args:
         status: The job that has ended.
         pattern: Its one group is the figure.
-        told_of: One of :data:`TOLD_OF`.
+        told_of: One of :data:`gangplan.steps.scaling_request.TOLD_OF`.
 
     Returns:
         Images a second of the whole gang; None if it is not told.

@@ -9,7 +9,6 @@ from gangplan.errors import InvalidInput
 from gangplan.kube.manifest import GangRequest, RoleSize, training_job
 from gangplan.kube.tfjob import read, write
 from gangplan.kube.volumes import Mount, mounted
-from gangplan.steps import scaling
 from gangplan.steps.admit import own_tfjob
 from gangplan.steps.gangs import Patience
 from gangplan.steps.parameters import Checker
@@ -19,6 +18,10 @@ from gangplan.steps.training import KEEP_S
 OWN = "tfjob"
 TRAINERS: Final = ("classifier", "residual", "resnet50", OWN)
 """What can be measured: networks of :mod:`gangplan.train.residual`, and a TFJob of the user's own."""
+
+WHOLE_GANG, EACH_WORKER = "gang", "worker"
+TOLD_OF: Final = (WHOLE_GANG, EACH_WORKER)
+"""Of whom the figure in a log is: of the whole gang, as its leader tells it, or of each worker by itself."""
 
 OUR_PATTERN: Final = "total images/sec: ([0-9.,]+)"
 
@@ -60,7 +63,7 @@ class ScalingRequest:
         counts: Workers of the gangs, ascending.
         repeats: How many gangs of each size.
         pattern: What finds the images a second in a log.
-        told_of: Of whom they are, see :data:`gangplan.steps.scaling.TOLD_OF`.
+        told_of: Of whom they are, see :data:`TOLD_OF`.
         patience: How long each gang waits.
         values: The other parameters.
         mounts: What every replica mounts.
@@ -147,7 +150,7 @@ def asked(run: Run, given: Mapping[str, Any], *, mounts: tuple[Mount, ...] = ())
         check.quantity(f"role_{name}", resource, given[name])
     own = trainer == OWN
     pattern = check.pattern("study_throughput_pattern", given["pattern"] if own else OUR_PATTERN)
-    told_of = check.choice("study_throughput_of", given["told_of"], scaling.TOLD_OF)
+    told_of = check.choice("study_throughput_of", given["told_of"], TOLD_OF)
     if own and not given["tfjob"].strip():
         check.contradiction("tfjob_yaml", "must be the TFJob to measure, since study_trainer is tfjob")
     if not own and given["tfjob"].strip():
@@ -157,7 +160,7 @@ def asked(run: Run, given: Mapping[str, Any], *, mounts: tuple[Mount, ...] = ())
         counts=tuple(sorted(counts)),
         repeats=repeats,
         pattern=pattern,
-        told_of=told_of if own else scaling.WHOLE_GANG,
+        told_of=told_of if own else WHOLE_GANG,
         patience=Patience(seconds=seconds, if_impossible=given["wait_if_impossible"]),
         values=given,
         mounts=mounts,

@@ -63,6 +63,9 @@ def asked(run: Run, given: Mapping[str, Any], *, mounts: Sequence[Mount] = ()) -
     metric = check.choice("sweep_metric", given["metric"], METRICS)
     seconds = check.whole("gang_wait_seconds", given["wait_seconds"], at_least=0)
     check.whole("data_seed", given.get("data_seed", 0), at_least=0)
+    if not given["trials"] and not given["grid"]:
+        message = "must have values to try, or sweep_trials trials: one training alone is the pipeline train"
+        check.contradiction("sweep_grid", message)
     base = {outer: given[inner] for outer, inner in training.PARAMETERS.items()}
     problems = [*check.problems(), *_misshapen(given["trials"], given["grid"], base)]
     if problems:

@@ -152,6 +152,10 @@ def cluster_asked(given: Mapping[str, Any], check: Checker) -> Snapshot | None:
 
 def _read(text: str, check: Checker) -> Snapshot | None:
     """A snapshot from its text, or from a file: what has no line end and no bracket is a path."""
+    if not text.strip():
+        message = f"must be a snapshot or the path of one, since cluster_source is {GIVEN}"
+        check.add("cluster_snapshot", [Problem("cluster_snapshot", "MISSING_FIELD", message)])
+        return None
     try:
         if "\n" in text or "{" in text:
             return load(yaml_to_json(text, "cluster_snapshot"))
