@@ -8,7 +8,7 @@ import yaml
 
 from gangplan import InvalidInput
 from gangplan.pipeline import packaged, parameters, read_arguments
-from gangplan.steps import compare_placements, place_only, scaling_request, sweep_request, training
+from gangplan.steps import comparison_request, place_only, scaling_request, sweep_request, training
 from gangplan.steps.arguments import judged
 from pipelines.compile import PIPELINES, compile_all
 
@@ -16,7 +16,7 @@ WIRED = [
     ("train", "admit", training.PARAMETERS),
     ("scaling_study", "measure-scaling", scaling_request.PARAMETERS),
     ("sweep", "train-all", sweep_request.PARAMETERS),
-    ("compare_placements", "compare-placements", compare_placements.PARAMETERS),
+    ("compare_placements", "compare-placements", comparison_request.PARAMETERS),
     ("what_if", "place-only", place_only.PARAMETERS),
 ]
 COMPILED = Path(__file__).parents[2] / "pipelines" / "compiled"
