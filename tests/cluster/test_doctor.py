@@ -69,10 +69,10 @@ def test_a_kind_that_was_removed_is_missed_and_the_cure_brings_it_back(
     cluster: Cluster, new_namespace: NewNamespace
 ) -> None:
     namespace = new_namespace(cluster)
-    cluster.kubectl("delete", "crd", "gangtopologies.gangplan.dev")
+    cluster.kubectl("delete", "crd", "gangs.gangplan.dev")
     healthy, found = examined(cluster, namespace, "--no-probe")
     (told,) = [finding for finding in found["crds"] if finding["level"] == "fault"]
-    assert (healthy, "GangTopology" in told["what"]) == (False, True)
+    assert (healthy, "Gang" in told["what"]) == (False, True)
     apply(cluster, told["cure"])
     cluster.kubectl("wait", "--for=condition=Established", "crd", "-l", "app.kubernetes.io/name=gangplan")
     assert examined(cluster, namespace, "--no-probe")[0]
