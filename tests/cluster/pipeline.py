@@ -151,7 +151,8 @@ class Run:
     def kill(self, name: str) -> None:
         """End a step so that nothing in it hears of it."""
         for process in step_processes(name):
-            os.kill(process, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # the death of one may end another
+                os.kill(process, signal.SIGKILL)
         wait_for_phase(self.cluster, self.namespace, name, "Failed")
 
     def _owner(self) -> dict[str, Any]:
