@@ -36,7 +36,7 @@ class Baseline:
     """Pod by pod.
 
     Attributes:
-        running: Job → replicas that got a GPU and run.
+        running: Job → replicas that got a GPU and run, or have run to their end.
         waiting: Job → replicas without one.
         pids: Job → process ids of its running replicas.
         finished: Jobs that finished.
@@ -207,7 +207,10 @@ def _pod_by_pod(stage: Stage, plays: tuple[Play, ...], stuck_s: float, tell: Tel
                 break
             time.sleep(0.2)
         running = {
-            name: tuple(item for item in runtime.status(name).replicas if item.state == "Running")
+            # On a busy machine the first may have ended before the last has begun.
+            name: tuple(
+                item for item in runtime.status(name).replicas if item.state in {"Running", "Succeeded"}
+            )
             for name in JOBS
         }
         tell(f"pod by pod: {sum(map(len, running.values()))} processes run")
