@@ -7,6 +7,7 @@ mappings and lists wrapped, truth values as numbers, with keys of its own.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ class Driver:
         return self._artifacts[task][key]
 
     def _spec(self) -> dict[str, Any]:
-        return next(yaml.safe_load_all(self.package.read_text()))
+        return _spec_of(self.package)
 
     def _task(self, task: str) -> dict[str, Any]:
         spec = self._spec()
@@ -144,6 +145,12 @@ class Driver:
         metadata = {key: stored(value) for key, value in found["metadata"].items()}
         more = {"display_name": source["outputArtifactKey"], "store_session_info": "{}"}
         return _one(str(number), kind, found["uri"], metadata | more)
+
+
+@cache
+def _spec_of(package: Path) -> dict[str, Any]:
+    """A compiled pipeline, which takes long to be read; nobody changes it."""
+    return next(yaml.load_all(package.read_text(), Loader=yaml.CSafeLoader))
 
 
 def _whole(value: Any, kind: str) -> Any:

@@ -109,10 +109,11 @@ class Processes:
         told = environment(self.home) | {"GANGPLAN_FORKSERVER": "false", "PYTHONSAFEPATH": "1"}
         told |= {"KFP_POD_NAME": pod, "KFP_POD_UID": f"uid-of-{pod}", "KFP_RETRY_INDEX": "0"} | self.extra
         told["PATH"] = f"{Path(sys.executable).parent}:{told['PATH']}"
+        command = self.driver.command(task, pod, config=config)
         begun = time.monotonic()
         with (folder / LOG).open("wb") as log:
             process = subprocess.Popen(
-                self.driver.command(task, pod, config=config),
+                command,
                 env=told,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
