@@ -14,7 +14,7 @@ from gangplan.solver import load
 from gangplan.steps.admit import own_tfjob
 from gangplan.steps.parameters import Checker
 from gangplan.steps.run import Run
-from gangplan.steps.training import KEEP_S
+from gangplan.steps.training import KEEP_S, PARAMETERS
 
 log = logging.getLogger(__name__)
 
@@ -25,20 +25,8 @@ SOURCES: Final = (LIVE, GIVEN, MADE_UP)
 RACK: Final = "rack"
 GPU: Final = "nvidia.com/gpu"
 
-GANG: Final = {
-    "tfjob_yaml": "tfjob",
-    "gang_queue": "queue",
-    "gang_priority": "priority",
-    "gang_required_level": "required_level",
-    "gang_preferred_level": "preferred_level",
-    "role_chief_count": "chief_count",
-    "role_ps_count": "ps_count",
-    "role_ps_cpu": "ps_cpu",
-    "role_ps_memory": "ps_memory",
-    "role_worker_count": "worker_count",
-    "role_worker_cpu": "worker_cpu",
-    "role_worker_memory": "worker_memory",
-    "role_worker_gpus": "worker_gpus",
+GANG: Final = {"tfjob_yaml": "tfjob"} | {
+    outer: inner for outer, inner in PARAMETERS.items() if outer.startswith(("gang_", "role_"))
 }
 """Parameters of a pipeline that describe the gang → what they are called here."""
 
